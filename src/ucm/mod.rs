@@ -1,0 +1,1 @@
+//! Memory events (UCM).

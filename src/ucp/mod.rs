@@ -1,0 +1,1 @@
+//! Protocols (UCP): contexts, workers, endpoints, tag matching, rendezvous. No system calls here.

@@ -1,0 +1,3 @@
+//! Services (UCS): status codes, log, configuration, topology.
+
+pub mod status;

@@ -1,3 +1,4 @@
 //! Services (UCS): status codes, log, configuration, topology.
 
+pub mod config;
 pub mod status;

@@ -1,1 +1,22 @@
-//! Transports (UCT).
+//! Transports (UCT): one folder each, all behind the traits of this module.
+//!
+//! A [`Component`] is a kind of transport, linked in through [`registry`]. It opens memory
+//! domains ([`Md`]), these list devices and open interfaces ([`Iface`]), and an interface makes
+//! endpoints ([`Ep`]) to a peer's interface, named by its address. What arrives, completes or
+//! fails is told to an [`Events`] during [`Iface::progress`].
+//!
+//! Everything here belongs to one worker and is used by one thread at a time. All methods take
+//! `&self`, since an `Events` call may come back: it may post on the same interface, create and
+//! drop endpoints. So no transport may hold a borrow of its own state across an `Events` call.
+
+pub mod ep;
+pub mod iface;
+pub mod md;
+pub mod registry;
+
+pub use ep::{Ep, EpParams, IoVec, IoVecMut, Post};
+pub use iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, IfaceParams, PerfAttr, Place};
+pub use md::{Component, DeviceKind, Md, MdAttr, TlDevice};
+
+/// Active message ids are below this.
+pub const AM_ID_MAX: u8 = 32;

@@ -1,0 +1,94 @@
+//! Endpoints: a way from one interface to one peer interface.
+
+use crate::ucs::status::{Error, Result};
+
+/// What to connect to.
+#[derive(Clone, Copy, Debug)]
+pub struct EpParams<'a> {
+    /// As the peer's `Iface::device_address` and `Iface::iface_address` gave them.
+    pub device_addr: &'a [u8],
+    pub iface_addr: &'a [u8],
+    /// Returned by `Events::ep_failed`.
+    pub token: u64,
+}
+
+/// What became of a posted operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub enum Post {
+    /// Finished as far as the caller is concerned: its buffer may be used again.
+    Done,
+    /// Accepted; `Events::completed` will be called with the token. The buffer must stay.
+    Pending,
+    /// Not accepted for now: post it again after some progress.
+    NoResource,
+}
+
+/// A piece of local memory to read from. Pointer and length, since the memory is the user's and
+/// may change under us.
+#[derive(Clone, Copy, Debug)]
+pub struct IoVec {
+    pub ptr: *const u8,
+    pub len: usize,
+}
+
+/// A piece of local memory to write to.
+#[derive(Clone, Copy, Debug)]
+pub struct IoVecMut {
+    pub ptr: *mut u8,
+    pub len: usize,
+}
+
+/// A way to one peer. Everything not implemented answers `Error::Unsupported`, in agreement with
+/// the interface's capabilities. Limits are the interface's; exceeding them is `InvalidParam`.
+pub trait Ep {
+    /// Sends the 8 bytes of `header` (native order) and `payload` as one active message.
+    fn am_short(&self, id: u8, header: u64, payload: &[u8]) -> Result<Post> {
+        let _ = (id, header, payload);
+        Err(Error::Unsupported)
+    }
+
+    /// Sends an active message of at most `max_len` bytes, written by `pack` straight into the
+    /// transport's buffer; `pack` returns the bytes used. Not called when there is no room.
+    fn am_bcopy(
+        &self,
+        id: u8,
+        max_len: usize,
+        pack: &mut dyn FnMut(&mut [u8]) -> usize,
+    ) -> Result<Post> {
+        let _ = (id, max_len, pack);
+        Err(Error::Unsupported)
+    }
+
+    /// Sends `header` (copied at once) followed by the bytes of `iov`, which may be read until
+    /// the operation completes.
+    fn am_zcopy(&self, id: u8, header: &[u8], iov: &[IoVec], token: u64) -> Result<Post> {
+        let _ = (id, header, iov, token);
+        Err(Error::Unsupported)
+    }
+
+    /// Reads `iov`'s total length from the peer's memory at `remote`.
+    fn get_zcopy(&self, iov: &[IoVecMut], remote: u64, rkey: u64, token: u64) -> Result<Post> {
+        let _ = (iov, remote, rkey, token);
+        Err(Error::Unsupported)
+    }
+
+    /// Writes `iov` to the peer's memory at `remote`.
+    fn put_zcopy(&self, iov: &[IoVec], remote: u64, rkey: u64, token: u64) -> Result<Post> {
+        let _ = (iov, remote, rkey, token);
+        Err(Error::Unsupported)
+    }
+
+    /// `Done` when all that was posted before has left this process for good (in the peer's
+    /// memory, or in the kernel's hands); else `Pending`, and `Events::completed` tells.
+    fn flush(&self, token: u64) -> Result<Post> {
+        let _ = token;
+        Ok(Post::Done)
+    }
+
+    /// Asks whether the peer is alive, cheaply and without its help where possible. An error
+    /// found later is told by `Events::ep_failed`.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+}

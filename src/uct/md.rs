@@ -1,0 +1,70 @@
+//! Components and memory domains.
+
+use std::rc::Rc;
+
+use crate::ucs::config::Config;
+use crate::ucs::status::Result;
+
+use super::iface::{Iface, IfaceParams};
+
+/// A kind of transport with its own idea of memory: `self`, `tcp`, `sysv`, `posix`, `cma`.
+pub trait Component: Sync {
+    /// UCX's name of it, also the prefix of its variables (`UCX_TCP_...`).
+    fn name(&self) -> &'static str;
+
+    /// Names of the memory domains to be had on this machine. Empty where the hardware, driver
+    /// or kernel feature is missing.
+    fn query_mds(&self) -> Vec<String>;
+
+    /// Opens one of [`Component::query_mds`]. `config` is asked for the component's variables.
+    fn open_md(&'static self, name: &str, config: &Config) -> Result<Rc<dyn Md>>;
+}
+
+/// What a memory domain can do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MdAttr {
+    /// Longest allocation in bytes, 0 when it can't allocate.
+    pub max_alloc: usize,
+    /// Longest registration in bytes, 0 when it does not register.
+    pub max_reg: usize,
+    /// Bytes of a packed remote key.
+    pub rkey_packed_size: usize,
+    /// A remote key can be turned into a pointer.
+    pub rkey_ptr: bool,
+}
+
+/// `uct_device_type_t`, in its order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum DeviceKind {
+    Net = 0,
+    Shm = 1,
+    Acc = 2,
+    Loopback = 3,
+}
+
+/// A transport on a device, to be opened as an interface.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TlDevice {
+    pub tl_name: &'static str,
+    pub dev_name: String,
+    pub kind: DeviceKind,
+}
+
+/// An open memory domain.
+pub trait Md {
+    fn component(&self) -> &'static dyn Component;
+    fn name(&self) -> &str;
+    fn attr(&self) -> MdAttr;
+
+    /// The devices that interfaces can be opened on.
+    fn devices(&self) -> Result<Vec<TlDevice>>;
+
+    /// Opens an interface on one of [`Md::devices`].
+    fn open_iface(
+        &self,
+        device: &TlDevice,
+        config: &Config,
+        params: &IfaceParams,
+    ) -> Result<Rc<dyn Iface>>;
+}

@@ -1,2 +1,4 @@
 //! System calls and raw memory: the only place, beside `abi` and a few named modules of the
 //! transports, where `unsafe` meets the operating system.
+
+pub mod stdio;

@@ -1,4 +1,5 @@
 //! Services (UCS): status codes, log, configuration, topology.
 
 pub mod config;
+pub mod log;
 pub mod status;

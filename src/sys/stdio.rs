@@ -1,0 +1,19 @@
+//! Standard streams: whole lines straight to the descriptor.
+
+use std::os::fd::RawFd;
+
+/// Writes all of `bytes` to `fd`, going on after signals and short writes. What can't be written
+/// (closed pipe, full disk) is dropped: there is nobody to tell.
+pub fn write_all(fd: RawFd, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        // SAFETY: pointer and length describe a live slice that is only read.
+        let n = unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) };
+        if n > 0 {
+            bytes = bytes.get(n as usize..).unwrap_or_default();
+        } else if n == 0
+            || std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted
+        {
+            return;
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! `ucm/api/ucm.h`.
+
+use crate::abi::prelude::*;
+
+pub type ucm_event_type = u32;
+pub const UCM_EVENT_NONE: ucm_event_type = 0;
+pub const UCM_EVENT_MMAP: ucm_event_type = 1 << 0;
+pub const UCM_EVENT_MUNMAP: ucm_event_type = 1 << 1;
+pub const UCM_EVENT_MREMAP: ucm_event_type = 1 << 2;
+pub const UCM_EVENT_SHMAT: ucm_event_type = 1 << 3;
+pub const UCM_EVENT_SHMDT: ucm_event_type = 1 << 4;
+pub const UCM_EVENT_SBRK: ucm_event_type = 1 << 5;
+pub const UCM_EVENT_MADVISE: ucm_event_type = 1 << 6;
+pub const UCM_EVENT_BRK: ucm_event_type = 1 << 7;
+pub const UCM_EVENT_VM_MAPPED: ucm_event_type = 1 << 16;
+pub const UCM_EVENT_VM_UNMAPPED: ucm_event_type = 1 << 17;
+pub const UCM_EVENT_MEM_TYPE_ALLOC: ucm_event_type = 1 << 20;
+pub const UCM_EVENT_MEM_TYPE_FREE: ucm_event_type = 1 << 21;
+pub const UCM_EVENT_FLAG_NO_INSTALL: ucm_event_type = 1 << 24;
+pub const UCM_EVENT_FLAG_EXISTING_ALLOC: ucm_event_type = 1 << 25;
+
+pub type ucm_mmap_hook_mode = u32;
+pub const UCM_MMAP_HOOK_NONE: ucm_mmap_hook_mode = 0;
+pub const UCM_MMAP_HOOK_RELOC: ucm_mmap_hook_mode = 1;
+pub const UCM_MMAP_HOOK_BISTRO: ucm_mmap_hook_mode = 2;
+pub const UCM_MMAP_HOOK_LAST: ucm_mmap_hook_mode = 3;
+
+pub type ucm_module_unload_prevent_mode = u32;
+pub const UCM_UNLOAD_PREVENT_MODE_LAZY: ucm_module_unload_prevent_mode = 0;
+pub const UCM_UNLOAD_PREVENT_MODE_NOW: ucm_module_unload_prevent_mode = 1;
+pub const UCM_UNLOAD_PREVENT_MODE_NONE: ucm_module_unload_prevent_mode = 2;
+pub const UCM_UNLOAD_PREVENT_MODE_LAST: ucm_module_unload_prevent_mode = 3;
+
+pub type ucm_event_type_t = ucm_event_type;
+pub type ucm_mmap_hook_mode_t = ucm_mmap_hook_mode;
+pub type ucm_module_unload_prevent_mode_t = ucm_module_unload_prevent_mode;
+pub type ucm_event_t = ucm_event;
+pub type ucm_global_config_t = ucm_global_config;
+pub type ucm_event_callback_t = Option<
+    unsafe extern "C" fn(event_type: ucm_event_type_t, event: *mut ucm_event_t, arg: *mut c_void),
+>;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucm_event_mmap {
+    pub result: *mut c_void,
+    pub address: *mut c_void,
+    pub size: usize,
+    pub prot: c_int,
+    pub flags: c_int,
+    pub fd: c_int,
+    pub offset: off_t,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucm_event_munmap {
+    pub result: c_int,
+    pub address: *mut c_void,
+    pub size: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucm_event_mremap {
+    pub result: *mut c_void,
+    pub address: *mut c_void,
+    pub old_size: usize,
+    pub new_size: usize,
+    pub flags: c_int,
+    pub new_address: *mut c_void,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucm_event_shmat {
+    pub result: *mut c_void,
+    pub shmid: c_int,
+    pub shmaddr: *const c_void,
+    pub shmflg: c_int,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucm_event_shmdt {
+    pub result: c_int,
+    pub shmaddr: *const c_void,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucm_event_sbrk {
+    pub result: *mut c_void,
+    pub increment: isize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucm_event_madvise {
+    pub result: c_int,
+    pub addr: *mut c_void,
+    pub length: usize,
+    pub advice: c_int,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucm_event_brk {
+    pub result: c_int,
+    pub addr: *mut c_void,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucm_event_vm_mapped {
+    pub address: *mut c_void,
+    pub size: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucm_event_mem_type {
+    pub address: *mut c_void,
+    pub size: usize,
+    pub mem_type: ucs_memory_type_t,
+    pub sys_dev: ucs_sys_device_t,
+    pub mem_flags: u8,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub union ucm_event {
+    pub mmap: ucm_event_mmap,
+    pub munmap: ucm_event_munmap,
+    pub mremap: ucm_event_mremap,
+    pub shmat: ucm_event_shmat,
+    pub shmdt: ucm_event_shmdt,
+    pub sbrk: ucm_event_sbrk,
+    pub madvise: ucm_event_madvise,
+    pub brk: ucm_event_brk,
+    pub vm_mapped: ucm_event_vm_mapped,
+    pub vm_unmapped: ucm_event_vm_mapped,
+    pub mem_type: ucm_event_mem_type,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucm_global_config {
+    pub log_level: ucs_log_level_t,
+    pub enable_events: c_int,
+    pub mmap_hook_mode: ucm_mmap_hook_mode_t,
+    pub enable_malloc_hooks: c_int,
+    pub enable_malloc_reloc: c_int,
+    pub cuda_hook_modes: u64,
+    pub enable_dynamic_mmap_thresh: c_int,
+    pub alloc_alignment: usize,
+    pub dlopen_process_rpath: c_int,
+    pub module_unload_prevent_mode: c_int,
+    pub bistro_force_far_jump: c_int,
+    pub bistro_grace_duration: f64,
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_set_global_opts(ucm_opts: *const ucm_global_config_t) {
+    let _ = ucm_opts;
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_set_event_handler(
+    events: c_int,
+    priority: c_int,
+    cb: ucm_event_callback_t,
+    arg: *mut c_void,
+) -> ucs_status_t {
+    let _ = (events, priority, cb, arg);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_unset_event_handler(
+    events: c_int,
+    cb: ucm_event_callback_t,
+    arg: *mut c_void,
+) {
+    let _ = (events, cb, arg);
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_set_external_event(events: c_int) {
+    let _ = events;
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_unset_external_event(events: c_int) {
+    let _ = events;
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_test_events(events: c_int) -> ucs_status_t {
+    let _ = events;
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_test_external_events(events: c_int) -> ucs_status_t {
+    let _ = events;
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_orig_mmap(
+    addr: *mut c_void,
+    length: usize,
+    prot: c_int,
+    flags: c_int,
+    fd: c_int,
+    offset: off_t,
+) -> *mut c_void {
+    let _ = (addr, length, prot, flags, fd, offset);
+    core::ptr::null_mut()
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_orig_munmap(addr: *mut c_void, length: usize) -> c_int {
+    let _ = (addr, length);
+    0
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_orig_mremap(
+    old_address: *mut c_void,
+    old_size: usize,
+    new_size: usize,
+    flags: c_int,
+    new_address: *mut c_void,
+) -> *mut c_void {
+    let _ = (old_address, old_size, new_size, flags, new_address);
+    core::ptr::null_mut()
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_orig_shmat(
+    shmid: c_int,
+    shmaddr: *const c_void,
+    shmflg: c_int,
+) -> *mut c_void {
+    let _ = (shmid, shmaddr, shmflg);
+    core::ptr::null_mut()
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_orig_shmdt(shmaddr: *const c_void) -> c_int {
+    let _ = shmaddr;
+    0
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_orig_sbrk(increment: isize) -> *mut c_void {
+    let _ = increment;
+    core::ptr::null_mut()
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_orig_brk(addr: *mut c_void) -> c_int {
+    let _ = addr;
+    0
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_orig_madvise(
+    addr: *mut c_void,
+    length: usize,
+    advice: c_int,
+) -> c_int {
+    let _ = (addr, length, advice);
+    0
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_mmap(
+    addr: *mut c_void,
+    length: usize,
+    prot: c_int,
+    flags: c_int,
+    fd: c_int,
+    offset: off_t,
+) -> *mut c_void {
+    let _ = (addr, length, prot, flags, fd, offset);
+    core::ptr::null_mut()
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_munmap(addr: *mut c_void, length: usize) -> c_int {
+    let _ = (addr, length);
+    0
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_vm_mmap(addr: *mut c_void, length: usize) {
+    let _ = (addr, length);
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_vm_munmap(addr: *mut c_void, length: usize) {
+    let _ = (addr, length);
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_shmat(
+    shmid: c_int,
+    shmaddr: *const c_void,
+    shmflg: c_int,
+) -> *mut c_void {
+    let _ = (shmid, shmaddr, shmflg);
+    core::ptr::null_mut()
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_shmdt(shmaddr: *const c_void) -> c_int {
+    let _ = shmaddr;
+    0
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_sbrk(increment: isize) -> *mut c_void {
+    let _ = increment;
+    core::ptr::null_mut()
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_brk(addr: *mut c_void) -> c_int {
+    let _ = addr;
+    0
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_madvise(addr: *mut c_void, length: usize, advice: c_int) -> c_int {
+    let _ = (addr, length, advice);
+    0
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucm_dlopen(filename: *const c_char, flag: c_int) -> *mut c_void {
+    let _ = (filename, flag);
+    core::ptr::null_mut()
+}
+
+// Variadic: the bodies are in C (see `variadic.c`), only declared here.
+unsafe extern "C" {
+    pub fn ucm_mremap(
+        old_address: *mut c_void,
+        old_size: usize,
+        new_size: usize,
+        flags: c_int,
+        ...
+    ) -> *mut c_void;
+}

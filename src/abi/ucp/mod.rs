@@ -1,0 +1,13 @@
+//! `ucp/`: protocols.
+
+pub mod device;
+pub mod ucp;
+pub mod ucp_compat;
+pub mod ucp_def;
+pub mod ucp_version;
+
+pub use device::*;
+pub use ucp::*;
+pub use ucp_compat::*;
+pub use ucp_def::*;
+pub use ucp_version::*;

@@ -1,0 +1,29 @@
+//! Entry points of `ucp/api/ucp.h`: rma.
+
+use crate::abi::prelude::*;
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_put_nbx(
+    ep: ucp_ep_h,
+    buffer: *const c_void,
+    count: usize,
+    remote_addr: u64,
+    rkey: ucp_rkey_h,
+    param: *const ucp_request_param_t,
+) -> ucs_status_ptr_t {
+    let _ = (ep, buffer, count, remote_addr, rkey, param);
+    NOT_IMPLEMENTED_PTR
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_get_nbx(
+    ep: ucp_ep_h,
+    buffer: *mut c_void,
+    count: usize,
+    remote_addr: u64,
+    rkey: ucp_rkey_h,
+    param: *const ucp_request_param_t,
+) -> ucs_status_ptr_t {
+    let _ = (ep, buffer, count, remote_addr, rkey, param);
+    NOT_IMPLEMENTED_PTR
+}

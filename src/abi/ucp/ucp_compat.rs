@@ -1,0 +1,473 @@
+//! `ucp/api/ucp_compat.h`.
+
+use crate::abi::prelude::*;
+
+pub type ucp_atomic_post_op_t = u32;
+pub const UCP_ATOMIC_POST_OP_ADD: ucp_atomic_post_op_t = 0;
+pub const UCP_ATOMIC_POST_OP_AND: ucp_atomic_post_op_t = 1;
+pub const UCP_ATOMIC_POST_OP_OR: ucp_atomic_post_op_t = 2;
+pub const UCP_ATOMIC_POST_OP_XOR: ucp_atomic_post_op_t = 3;
+pub const UCP_ATOMIC_POST_OP_LAST: ucp_atomic_post_op_t = 4;
+
+pub type ucp_atomic_fetch_op_t = u32;
+pub const UCP_ATOMIC_FETCH_OP_FADD: ucp_atomic_fetch_op_t = 0;
+pub const UCP_ATOMIC_FETCH_OP_SWAP: ucp_atomic_fetch_op_t = 1;
+pub const UCP_ATOMIC_FETCH_OP_CSWAP: ucp_atomic_fetch_op_t = 2;
+pub const UCP_ATOMIC_FETCH_OP_FAND: ucp_atomic_fetch_op_t = 3;
+pub const UCP_ATOMIC_FETCH_OP_FOR: ucp_atomic_fetch_op_t = 4;
+pub const UCP_ATOMIC_FETCH_OP_FXOR: ucp_atomic_fetch_op_t = 5;
+pub const UCP_ATOMIC_FETCH_OP_LAST: ucp_atomic_fetch_op_t = 6;
+
+pub type ucp_ep_close_mode = u64;
+pub const UCP_EP_CLOSE_MODE_FORCE: ucp_ep_close_mode = 0;
+pub const UCP_EP_CLOSE_MODE_FLUSH: ucp_ep_close_mode = 1;
+
+pub type ucp_listener_accept_handler_t = ucp_listener_accept_handler;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucp_listener_accept_handler {
+    pub cb: ucp_listener_accept_callback_t,
+    pub arg: *mut c_void,
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_request_is_completed(request: *mut c_void) -> c_int {
+    let _ = request;
+    0
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_request_release(request: *mut c_void) {
+    let _ = request;
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_ep_destroy(ep: ucp_ep_h) {
+    let _ = ep;
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_disconnect_nb(ep: ucp_ep_h) -> ucs_status_ptr_t {
+    let _ = ep;
+    NOT_IMPLEMENTED_PTR
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_request_alloc(worker: ucp_worker_h) -> *mut c_void {
+    let _ = worker;
+    core::ptr::null_mut()
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_request_test(
+    request: *mut c_void,
+    info: *mut ucp_tag_recv_info_t,
+) -> ucs_status_t {
+    let _ = (request, info);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_rkey_pack(
+    context: ucp_context_h,
+    memh: ucp_mem_h,
+    rkey_buffer_p: *mut *mut c_void,
+    size_p: *mut usize,
+) -> ucs_status_t {
+    let _ = (context, memh, rkey_buffer_p, size_p);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_rkey_buffer_release(rkey_buffer: *mut c_void) {
+    let _ = rkey_buffer;
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_ep_flush(ep: ucp_ep_h) -> ucs_status_t {
+    let _ = ep;
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_worker_flush(worker: ucp_worker_h) -> ucs_status_t {
+    let _ = worker;
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_put(
+    ep: ucp_ep_h,
+    buffer: *const c_void,
+    length: usize,
+    remote_addr: u64,
+    rkey: ucp_rkey_h,
+) -> ucs_status_t {
+    let _ = (ep, buffer, length, remote_addr, rkey);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_get(
+    ep: ucp_ep_h,
+    buffer: *mut c_void,
+    length: usize,
+    remote_addr: u64,
+    rkey: ucp_rkey_h,
+) -> ucs_status_t {
+    let _ = (ep, buffer, length, remote_addr, rkey);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_atomic_add32(
+    ep: ucp_ep_h,
+    add: u32,
+    remote_addr: u64,
+    rkey: ucp_rkey_h,
+) -> ucs_status_t {
+    let _ = (ep, add, remote_addr, rkey);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_atomic_add64(
+    ep: ucp_ep_h,
+    add: u64,
+    remote_addr: u64,
+    rkey: ucp_rkey_h,
+) -> ucs_status_t {
+    let _ = (ep, add, remote_addr, rkey);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_atomic_fadd32(
+    ep: ucp_ep_h,
+    add: u32,
+    remote_addr: u64,
+    rkey: ucp_rkey_h,
+    result: *mut u32,
+) -> ucs_status_t {
+    let _ = (ep, add, remote_addr, rkey, result);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_atomic_fadd64(
+    ep: ucp_ep_h,
+    add: u64,
+    remote_addr: u64,
+    rkey: ucp_rkey_h,
+    result: *mut u64,
+) -> ucs_status_t {
+    let _ = (ep, add, remote_addr, rkey, result);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_atomic_swap32(
+    ep: ucp_ep_h,
+    swap: u32,
+    remote_addr: u64,
+    rkey: ucp_rkey_h,
+    result: *mut u32,
+) -> ucs_status_t {
+    let _ = (ep, swap, remote_addr, rkey, result);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_atomic_swap64(
+    ep: ucp_ep_h,
+    swap: u64,
+    remote_addr: u64,
+    rkey: ucp_rkey_h,
+    result: *mut u64,
+) -> ucs_status_t {
+    let _ = (ep, swap, remote_addr, rkey, result);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_atomic_cswap32(
+    ep: ucp_ep_h,
+    compare: u32,
+    swap: u32,
+    remote_addr: u64,
+    rkey: ucp_rkey_h,
+    result: *mut u32,
+) -> ucs_status_t {
+    let _ = (ep, compare, swap, remote_addr, rkey, result);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_atomic_cswap64(
+    ep: ucp_ep_h,
+    compare: u64,
+    swap: u64,
+    remote_addr: u64,
+    rkey: ucp_rkey_h,
+    result: *mut u64,
+) -> ucs_status_t {
+    let _ = (ep, compare, swap, remote_addr, rkey, result);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_ep_modify_nb(
+    ep: ucp_ep_h,
+    params: *const ucp_ep_params_t,
+) -> ucs_status_ptr_t {
+    let _ = (ep, params);
+    NOT_IMPLEMENTED_PTR
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_worker_get_address(
+    worker: ucp_worker_h,
+    address_p: *mut *mut ucp_address_t,
+    address_length_p: *mut usize,
+) -> ucs_status_t {
+    let _ = (worker, address_p, address_length_p);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_ep_close_nb(ep: ucp_ep_h, mode: c_uint) -> ucs_status_ptr_t {
+    let _ = (ep, mode);
+    NOT_IMPLEMENTED_PTR
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_ep_flush_nb(
+    ep: ucp_ep_h,
+    flags: c_uint,
+    cb: ucp_send_callback_t,
+) -> ucs_status_ptr_t {
+    let _ = (ep, flags, cb);
+    NOT_IMPLEMENTED_PTR
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_worker_set_am_handler(
+    worker: ucp_worker_h,
+    id: u16,
+    cb: ucp_am_callback_t,
+    arg: *mut c_void,
+    flags: u32,
+) -> ucs_status_t {
+    let _ = (worker, id, cb, arg, flags);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_am_send_nb(
+    ep: ucp_ep_h,
+    id: u16,
+    buffer: *const c_void,
+    count: usize,
+    datatype: ucp_datatype_t,
+    cb: ucp_send_callback_t,
+    flags: c_uint,
+) -> ucs_status_ptr_t {
+    let _ = (ep, id, buffer, count, datatype, cb, flags);
+    NOT_IMPLEMENTED_PTR
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_stream_send_nb(
+    ep: ucp_ep_h,
+    buffer: *const c_void,
+    count: usize,
+    datatype: ucp_datatype_t,
+    cb: ucp_send_callback_t,
+    flags: c_uint,
+) -> ucs_status_ptr_t {
+    let _ = (ep, buffer, count, datatype, cb, flags);
+    NOT_IMPLEMENTED_PTR
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_stream_recv_nb(
+    ep: ucp_ep_h,
+    buffer: *mut c_void,
+    count: usize,
+    datatype: ucp_datatype_t,
+    cb: ucp_stream_recv_callback_t,
+    length: *mut usize,
+    flags: c_uint,
+) -> ucs_status_ptr_t {
+    let _ = (ep, buffer, count, datatype, cb, length, flags);
+    NOT_IMPLEMENTED_PTR
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_tag_send_nb(
+    ep: ucp_ep_h,
+    buffer: *const c_void,
+    count: usize,
+    datatype: ucp_datatype_t,
+    tag: ucp_tag_t,
+    cb: ucp_send_callback_t,
+) -> ucs_status_ptr_t {
+    let _ = (ep, buffer, count, datatype, tag, cb);
+    NOT_IMPLEMENTED_PTR
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_tag_send_nbr(
+    ep: ucp_ep_h,
+    buffer: *const c_void,
+    count: usize,
+    datatype: ucp_datatype_t,
+    tag: ucp_tag_t,
+    req: *mut c_void,
+) -> ucs_status_t {
+    let _ = (ep, buffer, count, datatype, tag, req);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_tag_send_sync_nb(
+    ep: ucp_ep_h,
+    buffer: *const c_void,
+    count: usize,
+    datatype: ucp_datatype_t,
+    tag: ucp_tag_t,
+    cb: ucp_send_callback_t,
+) -> ucs_status_ptr_t {
+    let _ = (ep, buffer, count, datatype, tag, cb);
+    NOT_IMPLEMENTED_PTR
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_tag_recv_nb(
+    worker: ucp_worker_h,
+    buffer: *mut c_void,
+    count: usize,
+    datatype: ucp_datatype_t,
+    tag: ucp_tag_t,
+    tag_mask: ucp_tag_t,
+    cb: ucp_tag_recv_callback_t,
+) -> ucs_status_ptr_t {
+    let _ = (worker, buffer, count, datatype, tag, tag_mask, cb);
+    NOT_IMPLEMENTED_PTR
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_tag_recv_nbr(
+    worker: ucp_worker_h,
+    buffer: *mut c_void,
+    count: usize,
+    datatype: ucp_datatype_t,
+    tag: ucp_tag_t,
+    tag_mask: ucp_tag_t,
+    req: *mut c_void,
+) -> ucs_status_t {
+    let _ = (worker, buffer, count, datatype, tag, tag_mask, req);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_tag_msg_recv_nb(
+    worker: ucp_worker_h,
+    buffer: *mut c_void,
+    count: usize,
+    datatype: ucp_datatype_t,
+    message: ucp_tag_message_h,
+    cb: ucp_tag_recv_callback_t,
+) -> ucs_status_ptr_t {
+    let _ = (worker, buffer, count, datatype, message, cb);
+    NOT_IMPLEMENTED_PTR
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_put_nbi(
+    ep: ucp_ep_h,
+    buffer: *const c_void,
+    length: usize,
+    remote_addr: u64,
+    rkey: ucp_rkey_h,
+) -> ucs_status_t {
+    let _ = (ep, buffer, length, remote_addr, rkey);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_put_nb(
+    ep: ucp_ep_h,
+    buffer: *const c_void,
+    length: usize,
+    remote_addr: u64,
+    rkey: ucp_rkey_h,
+    cb: ucp_send_callback_t,
+) -> ucs_status_ptr_t {
+    let _ = (ep, buffer, length, remote_addr, rkey, cb);
+    NOT_IMPLEMENTED_PTR
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_get_nbi(
+    ep: ucp_ep_h,
+    buffer: *mut c_void,
+    length: usize,
+    remote_addr: u64,
+    rkey: ucp_rkey_h,
+) -> ucs_status_t {
+    let _ = (ep, buffer, length, remote_addr, rkey);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_get_nb(
+    ep: ucp_ep_h,
+    buffer: *mut c_void,
+    length: usize,
+    remote_addr: u64,
+    rkey: ucp_rkey_h,
+    cb: ucp_send_callback_t,
+) -> ucs_status_ptr_t {
+    let _ = (ep, buffer, length, remote_addr, rkey, cb);
+    NOT_IMPLEMENTED_PTR
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_atomic_post(
+    ep: ucp_ep_h,
+    opcode: ucp_atomic_post_op_t,
+    value: u64,
+    op_size: usize,
+    remote_addr: u64,
+    rkey: ucp_rkey_h,
+) -> ucs_status_t {
+    let _ = (ep, opcode, value, op_size, remote_addr, rkey);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_atomic_fetch_nb(
+    ep: ucp_ep_h,
+    opcode: ucp_atomic_fetch_op_t,
+    value: u64,
+    result: *mut c_void,
+    op_size: usize,
+    remote_addr: u64,
+    rkey: ucp_rkey_h,
+    cb: ucp_send_callback_t,
+) -> ucs_status_ptr_t {
+    let _ = (ep, opcode, value, result, op_size, remote_addr, rkey, cb);
+    NOT_IMPLEMENTED_PTR
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucp_worker_flush_nb(
+    worker: ucp_worker_h,
+    flags: c_uint,
+    cb: ucp_send_callback_t,
+) -> ucs_status_ptr_t {
+    let _ = (worker, flags, cb);
+    NOT_IMPLEMENTED_PTR
+}

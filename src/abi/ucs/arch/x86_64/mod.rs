@@ -1,0 +1,5 @@
+//! `ucs/arch/x86_64`.
+
+pub mod global_opts;
+
+pub use global_opts::*;

@@ -1,0 +1,78 @@
+//! `ucs/async/async_fwd.h`.
+
+use crate::abi::prelude::*;
+
+pub const UCS_ASYNC_PTHREAD_ID_NULL: u64 = 0xffffffffffffffff;
+
+pub struct ucs_async_context {
+    _opaque: [u8; 0],
+}
+
+pub type ucs_async_context_t = ucs_async_context;
+pub type ucs_async_event_cb_t =
+    Option<unsafe extern "C" fn(id: c_int, events: ucs_event_set_types_t, arg: *mut c_void)>;
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_async_set_event_handler(
+    mode: ucs_async_mode_t,
+    event_fd: c_int,
+    events: ucs_event_set_types_t,
+    cb: ucs_async_event_cb_t,
+    arg: *mut c_void,
+    async_: *mut ucs_async_context_t,
+) -> ucs_status_t {
+    let _ = (mode, event_fd, events, cb, arg, async_);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_async_add_timer(
+    mode: ucs_async_mode_t,
+    interval: ucs_time_t,
+    cb: ucs_async_event_cb_t,
+    arg: *mut c_void,
+    async_: *mut ucs_async_context_t,
+    timer_id_p: *mut c_int,
+) -> ucs_status_t {
+    let _ = (mode, interval, cb, arg, async_, timer_id_p);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_async_remove_handler(id: c_int, sync: c_int) -> ucs_status_t {
+    let _ = (id, sync);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_async_modify_handler(
+    fd: c_int,
+    events: ucs_event_set_types_t,
+) -> ucs_status_t {
+    let _ = (fd, events);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_async_context_create(
+    mode: ucs_async_mode_t,
+    async_p: *mut *mut ucs_async_context_t,
+) -> ucs_status_t {
+    let _ = (mode, async_p);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_async_context_destroy(async_: *mut ucs_async_context_t) {
+    let _ = async_;
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_async_poll(async_: *mut ucs_async_context_t) {
+    let _ = async_;
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __ucs_async_poll_missed(async_: *mut ucs_async_context_t) {
+    let _ = async_;
+}

@@ -1,0 +1,5 @@
+//! `ucs/async`.
+
+pub mod async_fwd;
+
+pub use async_fwd::*;

@@ -1,0 +1,115 @@
+//! `ucs/config/global_opts.h`.
+
+use crate::abi::prelude::*;
+
+pub const UCS_GLOBAL_OPTS_WARN_UNUSED_CONFIG: &str = "WARN_UNUSED_ENV_VARS";
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucs_global_opts_error_signals {
+    pub signals: *mut c_int,
+    pub count: c_uint,
+    pub truncated: c_uint,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucs_global_opts_dist {
+    pub phb: ucs_sys_dev_distance_t,
+    pub node: ucs_sys_dev_distance_t,
+    pub sys: ucs_sys_dev_distance_t,
+}
+
+#[repr(C)]
+pub struct ucs_global_opts_t {
+    pub log_component: ucs_log_component_config_t,
+    pub log_file: *mut c_char,
+    pub log_file_size: usize,
+    pub log_file_rotate: c_uint,
+    pub log_buffer_size: usize,
+    pub log_data_size: usize,
+    pub log_print_enable: c_int,
+    pub mpool_fifo: c_int,
+    pub handle_errors: u64,
+    pub error_signals: ucs_global_opts_error_signals,
+    pub error_mail_to: *mut c_char,
+    pub error_mail_footer: *mut c_char,
+    pub gdb_command: *mut c_char,
+    pub debug_signo: c_uint,
+    pub log_level_trigger: ucs_log_level_t,
+    pub warn_unused_env_vars: c_int,
+    pub enable_memtype_cache: ucs_ternary_auto_value_t,
+    pub stats_dest: *mut c_char,
+    pub stats_trigger: *mut c_char,
+    pub tuning_path: *mut c_char,
+    pub perf_stall_loops: usize,
+    pub async_signo: c_uint,
+    pub memtrack_dest: *mut c_char,
+    pub memtrack_limit: usize,
+    pub profile_mode: u64,
+    pub profile_file: *mut c_char,
+    pub profile_log_size: usize,
+    pub stats_filter: ucs_config_names_array_t,
+    pub stats_format: ucs_stats_formats_t,
+    pub topo_prio: ucs_config_names_array_t,
+    pub vfs_enable: c_int,
+    pub vfs_sock_path: *mut c_char,
+    pub rcache_check_pfn: c_uint,
+    pub module_dir: *mut c_char,
+    pub module_log_level: ucs_log_level_t,
+    pub modules: ucs_config_allow_list_t,
+    pub plugin_path: ucs_config_names_array_t,
+    pub arch: ucs_arch_global_opts_t,
+    pub vfs_thread_affinity: c_int,
+    pub rcache_stat_min: usize,
+    pub rcache_stat_max: usize,
+    pub dist: ucs_global_opts_dist,
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_global_opts_init() {}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_global_opts_cleanup() {}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_global_opts_set_value(
+    name: *const c_char,
+    value: *const c_char,
+) -> ucs_status_t {
+    let _ = (name, value);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_global_opts_get_value(
+    name: *const c_char,
+    value: *mut c_char,
+    max: usize,
+) -> ucs_status_t {
+    let _ = (name, value, max);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_global_opts_clone(dst: *mut c_void) -> ucs_status_t {
+    let _ = dst;
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_global_opts_release() {}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_global_opts_print(
+    stream: *mut FILE,
+    print_flags: ucs_config_print_flags_t,
+) {
+    let _ = (stream, print_flags);
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_global_opts_is_read_only(name: *const c_char) -> c_int {
+    let _ = name;
+    0
+}

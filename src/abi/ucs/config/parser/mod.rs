@@ -1,0 +1,13 @@
+//! `ucs/config/parser`.
+
+pub mod kinds;
+pub mod sprintf;
+pub mod sscanf;
+pub mod table;
+pub mod types;
+
+pub use kinds::*;
+pub use sprintf::*;
+pub use sscanf::*;
+pub use table::*;
+pub use types::*;

@@ -1,0 +1,8 @@
+//! `ucs/datastruct/linear_func.h`.
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucs_linear_func_t {
+    pub c: f64,
+    pub m: f64,
+}

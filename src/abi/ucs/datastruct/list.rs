@@ -1,0 +1,10 @@
+//! `ucs/datastruct/list.h`.
+
+pub type ucs_list_link_t = ucs_list_link;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucs_list_link {
+    pub prev: *mut ucs_list_link,
+    pub next: *mut ucs_list_link,
+}

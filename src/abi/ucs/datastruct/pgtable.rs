@@ -1,0 +1,136 @@
+//! `ucs/datastruct/pgtable.h`.
+
+use crate::abi::prelude::*;
+
+pub const UCS_PGT_ADDR_SHIFT: i32 = 4;
+pub const UCS_PGT_ADDR_ALIGN: u64 = 1 << 4;
+pub const UCS_PGT_ADDR_ORDER: u64 = 1 << 6;
+pub const UCS_PGT_ADDR_MAX: u64 = 0xffffffffffffffff;
+pub const UCS_PGT_ENTRY_SHIFT: i32 = 4;
+pub const UCS_PGT_ENTRIES_PER_DIR: u64 = 1 << 4;
+pub const UCS_PGT_ENTRY_MASK: u64 = 15;
+pub const UCS_PGT_ENTRY_FLAG_REGION: u64 = 1 << 0;
+pub const UCS_PGT_ENTRY_FLAG_DIR: u64 = 1 << 1;
+pub const UCS_PGT_ENTRY_FLAGS_MASK: u64 = 3;
+pub const UCS_PGT_ENTRY_PTR_MASK: u64 = 0xfffffffffffffffc;
+pub const UCS_PGT_ENTRY_MIN_ALIGN: u64 = 1 << 2;
+pub const UCS_PGT_REGION_FMT: &str = "%p [0x%lx..0x%lx]";
+
+pub type ucs_pgt_addr_t = c_ulong;
+pub type ucs_pgtable_t = ucs_pgtable;
+pub type ucs_pgt_region_t = ucs_pgt_region;
+pub type ucs_pgt_entry_t = ucs_pgt_entry;
+pub type ucs_pgt_dir_t = ucs_pgt_dir;
+pub type ucs_pgt_dir_alloc_callback_t =
+    Option<unsafe extern "C" fn(pgtable: *const ucs_pgtable_t) -> *mut ucs_pgt_dir_t>;
+pub type ucs_pgt_dir_release_callback_t =
+    Option<unsafe extern "C" fn(pgtable: *const ucs_pgtable_t, pgdir: *mut ucs_pgt_dir_t)>;
+pub type ucs_pgt_search_callback_t = Option<
+    unsafe extern "C" fn(
+        pgtable: *const ucs_pgtable_t,
+        region: *mut ucs_pgt_region_t,
+        arg: *mut c_void,
+    ),
+>;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucs_pgt_region {
+    pub start: ucs_pgt_addr_t,
+    pub end: ucs_pgt_addr_t,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucs_pgt_entry {
+    pub value: ucs_pgt_addr_t,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucs_pgt_dir {
+    pub entries: [ucs_pgt_entry_t; 16],
+    pub count: c_uint,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucs_pgtable {
+    pub root: ucs_pgt_entry_t,
+    pub base: ucs_pgt_addr_t,
+    pub mask: ucs_pgt_addr_t,
+    pub shift: c_uint,
+    pub num_regions: c_uint,
+    pub pgd_alloc_cb: ucs_pgt_dir_alloc_callback_t,
+    pub pgd_release_cb: ucs_pgt_dir_release_callback_t,
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_pgtable_init(
+    pgtable: *mut ucs_pgtable_t,
+    alloc_cb: ucs_pgt_dir_alloc_callback_t,
+    release_cb: ucs_pgt_dir_release_callback_t,
+) -> ucs_status_t {
+    let _ = (pgtable, alloc_cb, release_cb);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_pgtable_cleanup(pgtable: *mut ucs_pgtable_t) {
+    let _ = pgtable;
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_pgtable_insert(
+    pgtable: *mut ucs_pgtable_t,
+    region: *mut ucs_pgt_region_t,
+) -> ucs_status_t {
+    let _ = (pgtable, region);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_pgtable_remove(
+    pgtable: *mut ucs_pgtable_t,
+    region: *mut ucs_pgt_region_t,
+) -> ucs_status_t {
+    let _ = (pgtable, region);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_pgtable_lookup(
+    pgtable: *const ucs_pgtable_t,
+    address: ucs_pgt_addr_t,
+) -> *mut ucs_pgt_region_t {
+    let _ = (pgtable, address);
+    core::ptr::null_mut()
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_pgtable_search_range(
+    pgtable: *const ucs_pgtable_t,
+    from: ucs_pgt_addr_t,
+    to: ucs_pgt_addr_t,
+    cb: ucs_pgt_search_callback_t,
+    arg: *mut c_void,
+) {
+    let _ = (pgtable, from, to, cb, arg);
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_pgtable_purge(
+    pgtable: *mut ucs_pgtable_t,
+    cb: ucs_pgt_search_callback_t,
+    arg: *mut c_void,
+) {
+    let _ = (pgtable, cb, arg);
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_pgtable_dump(
+    pgtable: *const ucs_pgtable_t,
+    log_level: ucs_log_level_t,
+) {
+    let _ = (pgtable, log_level);
+}

@@ -1,0 +1,113 @@
+//! `ucs/debug/log_def.h`.
+
+use crate::abi::prelude::*;
+
+pub const UCS_MAX_LOG_LEVEL: i32 = 12;
+
+pub type ucs_log_func_rc_t = u32;
+pub const UCS_LOG_FUNC_RC_STOP: ucs_log_func_rc_t = 0;
+pub const UCS_LOG_FUNC_RC_CONTINUE: ucs_log_func_rc_t = 1;
+
+pub type ucs_log_func_t = Option<
+    unsafe extern "C" fn(
+        file: *const c_char,
+        line: c_uint,
+        function: *const c_char,
+        level: ucs_log_level_t,
+        comp_conf: *const ucs_log_component_config_t,
+        message: *const c_char,
+        ap: va_list,
+    ) -> ucs_log_func_rc_t,
+>;
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_log_flush() {}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_log_get_buffer_size() -> usize {
+    0
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_log_print_compact(str: *const c_char) {
+    let _ = str;
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_log_default_handler(
+    file: *const c_char,
+    line: c_uint,
+    function: *const c_char,
+    level: ucs_log_level_t,
+    comp_conf: *const ucs_log_component_config_t,
+    format: *const c_char,
+    ap: va_list,
+) -> ucs_log_func_rc_t {
+    let _ = (file, line, function, level, comp_conf, format, ap);
+    0
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_log_early_init() {}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_log_init() {}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_component_log_init() {}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_log_cleanup() {}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_log_bitmap_to_str(
+    n: c_uint,
+    bitmap: *mut u8,
+    length: usize,
+) -> *const c_char {
+    let _ = (n, bitmap, length);
+    core::ptr::null()
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_log_push_handler(handler: ucs_log_func_t) {
+    let _ = handler;
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_log_pop_handler() {}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_log_num_handlers() -> c_uint {
+    0
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_log_indent(delta: c_int) {
+    let _ = delta;
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_log_get_current_indent() -> c_int {
+    0
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_log_print_backtrace(level: ucs_log_level_t) {
+    let _ = level;
+}
+
+// Variadic: the bodies are in C (see `variadic.c`), only declared here.
+unsafe extern "C" {
+    pub fn ucs_log_dispatch(
+        file: *const c_char,
+        line: c_uint,
+        function: *const c_char,
+        level: ucs_log_level_t,
+        comp_conf: *mut ucs_log_component_config_t,
+        format: *const c_char,
+        ...
+    );
+    pub fn ucs_log_fatal_error(format: *const c_char, ...);
+    pub fn ucs_log_set_thread_name(format: *const c_char, ...);
+}

@@ -1,0 +1,33 @@
+//! `ucs/`: services.
+
+pub mod algorithm;
+pub mod arch;
+pub mod r#async;
+pub mod config;
+pub mod data;
+pub mod datastruct;
+pub mod debug;
+pub mod internal;
+pub mod memory;
+pub mod profile;
+pub mod stats;
+pub mod sys;
+pub mod time;
+pub mod r#type;
+pub mod vfs;
+
+pub use algorithm::*;
+pub use arch::*;
+pub use r#async::*;
+pub use config::*;
+pub use data::*;
+pub use datastruct::*;
+pub use debug::*;
+pub use internal::*;
+pub use memory::*;
+pub use profile::*;
+pub use stats::*;
+pub use sys::*;
+pub use time::*;
+pub use r#type::*;
+pub use vfs::*;

@@ -1,0 +1,5 @@
+//! `ucs/profile`.
+
+pub mod profile_defs;
+
+pub use profile_defs::*;

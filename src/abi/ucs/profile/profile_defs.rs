@@ -1,0 +1,140 @@
+//! `ucs/profile/profile_defs.h`.
+
+use crate::abi::prelude::*;
+
+pub const UCS_PROFILE_STACK_MAX: i32 = 64;
+pub const UCS_PROFILE_FILE_VERSION: u32 = 3;
+pub const UCS_PROFILE_LOC_ID_UNKNOWN: i32 = -1;
+pub const UCS_PROFILE_LOC_ID_DISABLED: i32 = 0;
+pub const UCS_PROFILE_FILE_MIN_VERSION: u32 = 3;
+
+pub struct ucs_profile_context {
+    _opaque: [u8; 0],
+}
+
+pub type ucs_profile_mode_enum = u64;
+pub const UCS_PROFILE_MODE_ACCUM: ucs_profile_mode_enum = 0;
+pub const UCS_PROFILE_MODE_LOG: ucs_profile_mode_enum = 1;
+pub const UCS_PROFILE_MODE_LAST: ucs_profile_mode_enum = 2;
+
+pub type ucs_profile_type_t = u32;
+pub const UCS_PROFILE_TYPE_SAMPLE: ucs_profile_type_t = 0;
+pub const UCS_PROFILE_TYPE_SCOPE_BEGIN: ucs_profile_type_t = 1;
+pub const UCS_PROFILE_TYPE_SCOPE_END: ucs_profile_type_t = 2;
+pub const UCS_PROFILE_TYPE_REQUEST_NEW: ucs_profile_type_t = 3;
+pub const UCS_PROFILE_TYPE_REQUEST_EVENT: ucs_profile_type_t = 4;
+pub const UCS_PROFILE_TYPE_REQUEST_FREE: ucs_profile_type_t = 5;
+pub const UCS_PROFILE_TYPE_LAST: ucs_profile_type_t = 6;
+
+pub type ucs_profile_header_t = ucs_profile_header;
+pub type ucs_profile_location_t = ucs_profile_location;
+pub type ucs_profile_thread_header_t = ucs_profile_thread_header;
+pub type ucs_profile_thread_location_t = ucs_profile_thread_location;
+pub type ucs_profile_record_t = ucs_profile_record;
+pub type ucs_profile_context_t = ucs_profile_context;
+pub type ucs_profile_loc_id_t = c_short;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucs_profile_block_header_t {
+    pub offset: u64,
+    pub size: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucs_profile_header {
+    pub version: u32,
+    pub feature_flags: u32,
+    pub ucs_path: [c_char; 1024],
+    pub cmdline: [c_char; 1024],
+    pub hostname: [c_char; 64],
+    pub pid: u32,
+    pub mode: u32,
+    pub env_vars: ucs_profile_block_header_t,
+    pub locations: ucs_profile_block_header_t,
+    pub threads: ucs_profile_block_header_t,
+    pub one_second: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucs_profile_location {
+    pub file: [c_char; 64],
+    pub function: [c_char; 64],
+    pub name: [c_char; 32],
+    pub line: c_int,
+    pub type_: u8,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucs_profile_thread_header {
+    pub tid: u32,
+    pub start_time: u64,
+    pub end_time: u64,
+    pub num_records: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucs_profile_thread_location {
+    pub total_time: u64,
+    pub count: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ucs_profile_record {
+    pub timestamp: u64,
+    pub param64: u64,
+    pub param32: u32,
+    pub location: u32,
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_profile_init(
+    profile_mode: c_uint,
+    file_name: *const c_char,
+    max_file_size: usize,
+    ctx_p: *mut *mut ucs_profile_context_t,
+) -> ucs_status_t {
+    let _ = (profile_mode, file_name, max_file_size, ctx_p);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_profile_cleanup(ctx: *mut ucs_profile_context_t) {
+    let _ = ctx;
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_profile_dump(ctx: *mut ucs_profile_context_t) {
+    let _ = ctx;
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_profile_record(
+    ctx: *mut ucs_profile_context_t,
+    type_: ucs_profile_type_t,
+    name: *const c_char,
+    param32: u32,
+    param64: u64,
+    file: *const c_char,
+    line: c_int,
+    function: *const c_char,
+    loc_id_p: *mut ucs_profile_loc_id_t,
+) {
+    let _ = (
+        ctx, type_, name, param32, param64, file, line, function, loc_id_p,
+    );
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_profile_calc_num_threads(
+    total_num_records: usize,
+    header: *const ucs_profile_header_t,
+) -> c_uint {
+    let _ = (total_num_records, header);
+    0
+}

@@ -1,0 +1,5 @@
+//! `ucs/sys/topo/base`.
+
+pub mod topo;
+
+pub use topo::*;

@@ -1,0 +1,5 @@
+//! `ucs/sys/topo`.
+
+pub mod base;
+
+pub use base::*;

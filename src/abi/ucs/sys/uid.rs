@@ -1,0 +1,6 @@
+//! `ucs/sys/uid.h`.
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucs_get_system_id() -> u64 {
+    0
+}

@@ -1,0 +1,5 @@
+//! `ucs/time`.
+
+pub mod time_def;
+
+pub use time_def::*;

@@ -1,0 +1,5 @@
+//! `ucs/vfs`.
+
+pub mod base;
+
+pub use base::*;

@@ -1,0 +1,112 @@
+//! Entry points of `uct/api/uct.h`: cm.
+
+use crate::abi::prelude::*;
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn uct_ep_connect(
+    ep: uct_ep_h,
+    params: *const uct_ep_connect_params_t,
+) -> ucs_status_t {
+    let _ = (ep, params);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn uct_ep_disconnect(ep: uct_ep_h, flags: c_uint) -> ucs_status_t {
+    let _ = (ep, flags);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn uct_ep_connect_to_ep(
+    ep: uct_ep_h,
+    dev_addr: *const uct_device_addr_t,
+    ep_addr: *const uct_ep_addr_t,
+) -> ucs_status_t {
+    let _ = (ep, dev_addr, ep_addr);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn uct_md_is_sockaddr_accessible(
+    md: uct_md_h,
+    sockaddr: *const ucs_sock_addr_t,
+    mode: uct_sockaddr_accessibility_t,
+) -> c_int {
+    let _ = (md, sockaddr, mode);
+    0
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn uct_cm_open(
+    component: uct_component_h,
+    worker: uct_worker_h,
+    config: *const uct_cm_config_t,
+    cm_p: *mut uct_cm_h,
+) -> ucs_status_t {
+    let _ = (component, worker, config, cm_p);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn uct_cm_close(cm: uct_cm_h) {
+    let _ = cm;
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn uct_cm_query(cm: uct_cm_h, cm_attr: *mut uct_cm_attr_t) -> ucs_status_t {
+    let _ = (cm, cm_attr);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn uct_cm_config_read(
+    component: uct_component_h,
+    env_prefix: *const c_char,
+    filename: *const c_char,
+    config_p: *mut *mut uct_cm_config_t,
+) -> ucs_status_t {
+    let _ = (component, env_prefix, filename, config_p);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn uct_cm_client_ep_conn_notify(ep: uct_ep_h) -> ucs_status_t {
+    let _ = ep;
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn uct_listener_create(
+    cm: uct_cm_h,
+    saddr: *const sockaddr,
+    socklen: socklen_t,
+    params: *const uct_listener_params_t,
+    listener_p: *mut uct_listener_h,
+) -> ucs_status_t {
+    let _ = (cm, saddr, socklen, params, listener_p);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn uct_listener_destroy(listener: uct_listener_h) {
+    let _ = listener;
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn uct_listener_reject(
+    listener: uct_listener_h,
+    conn_request: uct_conn_request_h,
+) -> ucs_status_t {
+    let _ = (listener, conn_request);
+    NOT_IMPLEMENTED
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn uct_listener_query(
+    listener: uct_listener_h,
+    listener_attr: *mut uct_listener_attr_t,
+) -> ucs_status_t {
+    let _ = (listener, listener_attr);
+    NOT_IMPLEMENTED
+}

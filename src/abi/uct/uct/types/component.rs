@@ -1,0 +1,100 @@
+//! Types and constants of `uct/api/uct.h`: component.
+
+use crate::abi::prelude::*;
+
+pub const UCT_TL_RESOURCE_DESC_FMT: &str = "%s/%s";
+
+pub type uct_component_attr_field = u64;
+pub const UCT_COMPONENT_ATTR_FIELD_NAME: uct_component_attr_field = 1 << 0;
+pub const UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT: uct_component_attr_field = 1 << 1;
+pub const UCT_COMPONENT_ATTR_FIELD_MD_RESOURCES: uct_component_attr_field = 1 << 2;
+pub const UCT_COMPONENT_ATTR_FIELD_FLAGS: uct_component_attr_field = 1 << 3;
+
+pub type uct_component_flag_enum = u64;
+pub const UCT_COMPONENT_FLAG_CM: uct_component_flag_enum = 1 << 0;
+pub const UCT_COMPONENT_FLAG_RKEY_PTR: uct_component_flag_enum = 1 << 1;
+
+pub type uct_device_type_t = u32;
+pub const UCT_DEVICE_TYPE_NET: uct_device_type_t = 0;
+pub const UCT_DEVICE_TYPE_SHM: uct_device_type_t = 1;
+pub const UCT_DEVICE_TYPE_ACC: uct_device_type_t = 2;
+pub const UCT_DEVICE_TYPE_SELF: uct_device_type_t = 3;
+pub const UCT_DEVICE_TYPE_LAST: uct_device_type_t = 4;
+
+pub type uct_msg_flags = u64;
+pub const UCT_SEND_FLAG_SIGNALED: uct_msg_flags = 1 << 0;
+pub const UCT_SEND_FLAG_PEER_CHECK: uct_msg_flags = 1 << 1;
+
+pub type uct_tag_recv_cb_inline_data_enum = u64;
+pub const UCT_TAG_RECV_CB_INLINE_DATA: uct_tag_recv_cb_inline_data_enum = 1 << 0;
+
+pub type uct_component_attr_t = uct_component_attr;
+pub type uct_tl_resource_desc_t = uct_tl_resource_desc;
+pub type uct_ppn_bandwidth_t = uct_ppn_bandwidth;
+
+#[repr(C)]
+pub struct uct_component_attr {
+    pub field_mask: u64,
+    pub name: [c_char; 16],
+    pub md_resource_count: c_uint,
+    pub md_resources: *mut uct_md_resource_desc_t,
+    pub flags: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct uct_tl_resource_desc {
+    pub tl_name: [c_char; 10],
+    pub dev_name: [c_char; 32],
+    pub dev_type: uct_device_type_t,
+    pub sys_device: ucs_sys_device_t,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct uct_ppn_bandwidth {
+    pub dedicated: f64,
+    pub shared: f64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct uct_completion {
+    pub func: uct_completion_callback_t,
+    pub count: c_int,
+    pub status: ucs_status_t,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct uct_pending_req {
+    pub func: uct_pending_callback_t,
+    pub priv_: [c_char; 40],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct uct_tag_context {
+    pub tag_consumed_cb: Option<unsafe extern "C" fn(*mut uct_tag_context_t)>,
+    pub completed_cb: Option<
+        unsafe extern "C" fn(
+            *mut uct_tag_context_t,
+            uct_tag_t,
+            u64,
+            usize,
+            *mut c_void,
+            ucs_status_t,
+        ),
+    >,
+    pub rndv_cb: Option<
+        unsafe extern "C" fn(
+            *mut uct_tag_context_t,
+            uct_tag_t,
+            *const c_void,
+            c_uint,
+            ucs_status_t,
+            c_uint,
+        ),
+    >,
+    pub priv_: [c_char; 32],
+}

@@ -1,0 +1,242 @@
+//! Types and constants of `uct/api/uct.h`: iface.
+
+use crate::abi::prelude::*;
+
+pub const UCT_IFACE_FLAG_AM_SHORT: u64 = 1 << 0;
+pub const UCT_IFACE_FLAG_AM_BCOPY: u64 = 1 << 1;
+pub const UCT_IFACE_FLAG_AM_ZCOPY: u64 = 1 << 2;
+pub const UCT_IFACE_FLAG_PENDING: u64 = 1 << 3;
+pub const UCT_IFACE_FLAG_PUT_SHORT: u64 = 1 << 4;
+pub const UCT_IFACE_FLAG_PUT_BCOPY: u64 = 1 << 5;
+pub const UCT_IFACE_FLAG_PUT_ZCOPY: u64 = 1 << 6;
+pub const UCT_IFACE_FLAG_GET_SHORT: u64 = 1 << 8;
+pub const UCT_IFACE_FLAG_GET_BCOPY: u64 = 1 << 9;
+pub const UCT_IFACE_FLAG_GET_ZCOPY: u64 = 1 << 10;
+pub const UCT_IFACE_FLAG_ATOMIC_CPU: u64 = 1 << 30;
+pub const UCT_IFACE_FLAG_ATOMIC_DEVICE: u64 = 1 << 31;
+pub const UCT_IFACE_FLAG_ERRHANDLE_SHORT_BUF: u64 = 1 << 32;
+pub const UCT_IFACE_FLAG_ERRHANDLE_BCOPY_BUF: u64 = 1 << 33;
+pub const UCT_IFACE_FLAG_ERRHANDLE_ZCOPY_BUF: u64 = 1 << 34;
+pub const UCT_IFACE_FLAG_ERRHANDLE_AM_ID: u64 = 1 << 35;
+pub const UCT_IFACE_FLAG_ERRHANDLE_REMOTE_MEM: u64 = 1 << 36;
+pub const UCT_IFACE_FLAG_ERRHANDLE_BCOPY_LEN: u64 = 1 << 37;
+pub const UCT_IFACE_FLAG_ERRHANDLE_PEER_FAILURE: u64 = 1 << 38;
+pub const UCT_IFACE_FLAG_EP_CHECK: u64 = 1 << 39;
+pub const UCT_IFACE_FLAG_AM_DUP: u64 = 1 << 43;
+pub const UCT_IFACE_FLAG_CB_SYNC: u64 = 1 << 44;
+pub const UCT_IFACE_FLAG_CB_ASYNC: u64 = 1 << 45;
+pub const UCT_IFACE_FLAG_EP_KEEPALIVE: u64 = 1 << 46;
+pub const UCT_IFACE_FLAG_PUT_AM_ORDER: u64 = 1 << 47;
+pub const UCT_IFACE_FLAG_TAG_EAGER_SHORT: u64 = 1 << 50;
+pub const UCT_IFACE_FLAG_TAG_EAGER_BCOPY: u64 = 1 << 51;
+pub const UCT_IFACE_FLAG_TAG_EAGER_ZCOPY: u64 = 1 << 52;
+pub const UCT_IFACE_FLAG_TAG_RNDV_ZCOPY: u64 = 1 << 53;
+pub const UCT_IFACE_FLAG_INTER_NODE: u64 = 1 << 54;
+pub const UCT_IFACE_FLAG_DEVICE_EP: u64 = 1 << 55;
+pub const UCT_IFACE_FLAG_DEVICE_LKEY: u64 = 1 << 56;
+pub const UCT_IFACE_FLAG_EVENT_SEND_COMP: u64 = 1 << 0;
+pub const UCT_IFACE_FLAG_EVENT_RECV: u64 = 1 << 1;
+pub const UCT_IFACE_FLAG_EVENT_RECV_SIG: u64 = 1 << 2;
+pub const UCT_IFACE_FLAG_EVENT_FD: u64 = 1 << 3;
+pub const UCT_IFACE_FLAG_EVENT_ASYNC_CB: u64 = 1 << 4;
+
+pub type uct_iface_event_types = u64;
+pub const UCT_EVENT_SEND_COMP: uct_iface_event_types = 1 << 0;
+pub const UCT_EVENT_RECV: uct_iface_event_types = 1 << 1;
+pub const UCT_EVENT_RECV_SIG: uct_iface_event_types = 1 << 2;
+pub const UCT_EVENT_SPEED_CHANGE: uct_iface_event_types = 1 << 3;
+
+pub type uct_progress_types = u64;
+pub const UCT_PROGRESS_SEND: uct_progress_types = 1 << 0;
+pub const UCT_PROGRESS_RECV: uct_progress_types = 1 << 1;
+pub const UCT_PROGRESS_THREAD_SAFE: uct_progress_types = 1 << 7;
+
+pub type uct_iface_open_mode = u64;
+pub const UCT_IFACE_OPEN_MODE_DEVICE: uct_iface_open_mode = 1 << 0;
+pub const UCT_IFACE_OPEN_MODE_SOCKADDR_SERVER: uct_iface_open_mode = 1 << 1;
+pub const UCT_IFACE_OPEN_MODE_SOCKADDR_CLIENT: uct_iface_open_mode = 1 << 2;
+pub const UCT_IFACE_OPEN_MODE_STUB: uct_iface_open_mode = 1 << 3;
+
+pub type uct_iface_params_field = u64;
+pub const UCT_IFACE_PARAM_FIELD_CPU_MASK: uct_iface_params_field = 1 << 0;
+pub const UCT_IFACE_PARAM_FIELD_OPEN_MODE: uct_iface_params_field = 1 << 1;
+pub const UCT_IFACE_PARAM_FIELD_DEVICE: uct_iface_params_field = 1 << 2;
+pub const UCT_IFACE_PARAM_FIELD_SOCKADDR: uct_iface_params_field = 1 << 3;
+pub const UCT_IFACE_PARAM_FIELD_STATS_ROOT: uct_iface_params_field = 1 << 4;
+pub const UCT_IFACE_PARAM_FIELD_RX_HEADROOM: uct_iface_params_field = 1 << 5;
+pub const UCT_IFACE_PARAM_FIELD_ERR_HANDLER_ARG: uct_iface_params_field = 1 << 6;
+pub const UCT_IFACE_PARAM_FIELD_ERR_HANDLER: uct_iface_params_field = 1 << 7;
+pub const UCT_IFACE_PARAM_FIELD_ERR_HANDLER_FLAGS: uct_iface_params_field = 1 << 8;
+pub const UCT_IFACE_PARAM_FIELD_HW_TM_EAGER_ARG: uct_iface_params_field = 1 << 9;
+pub const UCT_IFACE_PARAM_FIELD_HW_TM_EAGER_CB: uct_iface_params_field = 1 << 10;
+pub const UCT_IFACE_PARAM_FIELD_HW_TM_RNDV_ARG: uct_iface_params_field = 1 << 11;
+pub const UCT_IFACE_PARAM_FIELD_HW_TM_RNDV_CB: uct_iface_params_field = 1 << 12;
+pub const UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_ARG: uct_iface_params_field = 1 << 13;
+pub const UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_CB: uct_iface_params_field = 1 << 14;
+pub const UCT_IFACE_PARAM_FIELD_KEEPALIVE_INTERVAL: uct_iface_params_field = 1 << 15;
+pub const UCT_IFACE_PARAM_FIELD_AM_ALIGNMENT: uct_iface_params_field = 1 << 16;
+pub const UCT_IFACE_PARAM_FIELD_AM_ALIGN_OFFSET: uct_iface_params_field = 1 << 17;
+pub const UCT_IFACE_PARAM_FIELD_FEATURES: uct_iface_params_field = 1 << 18;
+
+pub type uct_iface_feature = u64;
+pub const UCT_IFACE_FEATURE_AM: uct_iface_feature = 1 << 0;
+pub const UCT_IFACE_FEATURE_PUT: uct_iface_feature = 1 << 1;
+pub const UCT_IFACE_FEATURE_GET: uct_iface_feature = 1 << 2;
+pub const UCT_IFACE_FEATURE_AMO32: uct_iface_feature = 1 << 3;
+pub const UCT_IFACE_FEATURE_AMO64: uct_iface_feature = 1 << 4;
+pub const UCT_IFACE_FEATURE_TAG: uct_iface_feature = 1 << 5;
+pub const UCT_IFACE_FEATURE_FLUSH_REMOTE: uct_iface_feature = 1 << 6;
+pub const UCT_IFACE_FEATURE_LAST: uct_iface_feature = 1 << 7;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct uct_iface_attr_cap_put {
+    pub max_short: usize,
+    pub max_bcopy: usize,
+    pub min_zcopy: usize,
+    pub max_zcopy: usize,
+    pub opt_zcopy_align: usize,
+    pub align_mtu: usize,
+    pub max_iov: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct uct_iface_attr_cap_get {
+    pub max_short: usize,
+    pub max_bcopy: usize,
+    pub min_zcopy: usize,
+    pub max_zcopy: usize,
+    pub opt_zcopy_align: usize,
+    pub align_mtu: usize,
+    pub max_iov: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct uct_iface_attr_cap_am {
+    pub max_short: usize,
+    pub max_bcopy: usize,
+    pub min_zcopy: usize,
+    pub max_zcopy: usize,
+    pub opt_zcopy_align: usize,
+    pub align_mtu: usize,
+    pub max_hdr: usize,
+    pub max_iov: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct uct_iface_attr_cap_tag_recv {
+    pub min_recv: usize,
+    pub max_zcopy: usize,
+    pub max_iov: usize,
+    pub max_outstanding: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct uct_iface_attr_cap_tag_eager {
+    pub max_short: usize,
+    pub max_bcopy: usize,
+    pub max_zcopy: usize,
+    pub max_iov: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct uct_iface_attr_cap_tag_rndv {
+    pub max_zcopy: usize,
+    pub max_hdr: usize,
+    pub max_iov: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct uct_iface_attr_cap_tag {
+    pub recv: uct_iface_attr_cap_tag_recv,
+    pub eager: uct_iface_attr_cap_tag_eager,
+    pub rndv: uct_iface_attr_cap_tag_rndv,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct uct_iface_attr_cap_atomic32 {
+    pub op_flags: u64,
+    pub fop_flags: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct uct_iface_attr_cap {
+    pub put: uct_iface_attr_cap_put,
+    pub get: uct_iface_attr_cap_get,
+    pub am: uct_iface_attr_cap_am,
+    pub tag: uct_iface_attr_cap_tag,
+    pub atomic32: uct_iface_attr_cap_atomic32,
+    pub atomic64: uct_iface_attr_cap_atomic32,
+    pub flags: u64,
+    pub event_flags: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct uct_iface_attr {
+    pub cap: uct_iface_attr_cap,
+    pub device_addr_len: usize,
+    pub iface_addr_len: usize,
+    pub ep_addr_len: usize,
+    pub max_conn_priv: usize,
+    pub listen_sockaddr: sockaddr_storage,
+    pub overhead: f64,
+    pub bandwidth: uct_ppn_bandwidth_t,
+    pub latency: ucs_linear_func_t,
+    pub priority: u8,
+    pub max_num_eps: usize,
+    pub dev_num_paths: c_uint,
+    pub ctl_device: ucs_sys_device_t,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct uct_iface_params_mode_device {
+    pub tl_name: *const c_char,
+    pub dev_name: *const c_char,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct uct_iface_params_mode_stub {
+    pub status: ucs_status_t,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub union uct_iface_params_mode {
+    pub device: uct_iface_params_mode_device,
+    pub sockaddr: uct_iface_params_mode_sockaddr,
+    pub stub: uct_iface_params_mode_stub,
+}
+
+#[repr(C)]
+pub struct uct_iface_params {
+    pub field_mask: u64,
+    pub cpu_mask: ucs_cpu_set_t,
+    pub open_mode: u64,
+    pub mode: uct_iface_params_mode,
+    pub stats_root: *mut ucs_stats_node_t,
+    pub rx_headroom: usize,
+    pub err_handler_arg: *mut c_void,
+    pub err_handler: uct_error_handler_t,
+    pub err_handler_flags: u32,
+    pub eager_arg: *mut c_void,
+    pub eager_cb: uct_tag_unexp_eager_cb_t,
+    pub rndv_arg: *mut c_void,
+    pub rndv_cb: uct_tag_unexp_rndv_cb_t,
+    pub async_event_arg: *mut c_void,
+    pub async_event_cb: uct_async_event_cb_t,
+    pub keepalive_interval: ucs_time_t,
+    pub am_alignment: usize,
+    pub am_align_offset: usize,
+    pub features: u64,
+}

@@ -1,0 +1,5 @@
+//! `uct/v2`.
+
+pub mod uct_v2;
+
+pub use uct_v2::*;

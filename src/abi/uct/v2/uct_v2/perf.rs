@@ -1,0 +1,12 @@
+//! Entry points of `uct/api/v2/uct_v2.h`: perf.
+
+use crate::abi::prelude::*;
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn uct_iface_estimate_perf(
+    tl_iface: uct_iface_h,
+    perf_attr: *mut uct_perf_attr_t,
+) -> ucs_status_t {
+    let _ = (tl_iface, perf_attr);
+    NOT_IMPLEMENTED
+}

@@ -1,1 +1,4 @@
 //! Protocols (UCP): contexts, workers, endpoints, tag matching, rendezvous. No system calls here.
+
+pub mod address;
+pub mod select;

@@ -1,0 +1,407 @@
+//! Which interfaces an endpoint uses.
+
+use core::cmp::Ordering;
+use core::fmt::Write;
+
+use bitflags::bitflags;
+use smallvec::SmallVec;
+
+use crate::ucp::address::{TlAddress, TlId};
+use crate::uct::{IfaceAttr, IfaceCaps};
+
+use super::cost;
+
+/// Index into [`Lanes::all`]. It is this side's own: the peer numbers its lanes by itself.
+pub type LaneIdx = u8;
+
+/// Most lanes of an endpoint.
+pub const MAX_LANES: usize = 16;
+
+bitflags! {
+    /// What a lane is used for.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+    pub struct LaneUse: u8 {
+        /// Active messages: all eager traffic and control.
+        const AM = 1 << 0;
+        /// Active messages of large transfers, beside the first.
+        const AM_BW = 1 << 1;
+        /// Bulk reads from or writes to the peer's memory.
+        const RMA_BW = 1 << 2;
+        /// Asked for the peer's life.
+        const KEEPALIVE = 1 << 3;
+    }
+}
+
+/// An interface of this worker, as selection sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct LocalTl<'a> {
+    /// Index of the resource in the context.
+    pub rsc_index: u8,
+    pub md_index: u8,
+    pub tl_name: &'a str,
+    pub dev_name: &'a str,
+    /// Only for connecting and auxiliary messages, because the user said so (`tl:aux`).
+    pub aux: bool,
+    pub attr: &'a IfaceAttr,
+}
+
+/// One lane: from a local interface to a remote one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct LaneSpec {
+    /// Resource of this context.
+    pub rsc_index: u8,
+    /// Index into the list of local interfaces that was given to [`select`].
+    pub local: u8,
+    /// Index into the peer's address list.
+    pub remote: u8,
+    /// Memory domains here and there.
+    pub md_index: u8,
+    pub dst_md_index: u8,
+    /// Number of the lane among those of [`LaneUse::RMA_BW`], where it is one.
+    pub rma_bw_index: u8,
+    pub uses: LaneUse,
+}
+
+/// The lanes of an endpoint. Equal for all endpoints that are alike, so it can be a key.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Lanes {
+    pub all: SmallVec<[LaneSpec; 4]>,
+    /// Eager messages and control.
+    pub am: LaneIdx,
+    /// Active messages of large transfers, best first; the first is `am`.
+    pub am_bw: SmallVec<[LaneIdx; 4]>,
+    /// The lane that reads the peer's memory fastest.
+    pub rndv_get: Option<LaneIdx>,
+    /// The lane that writes the peer's memory fastest.
+    pub rndv_put: Option<LaneIdx>,
+    /// The lane asked for the peer's life, with error handling.
+    pub keepalive: Option<LaneIdx>,
+}
+
+/// What the endpoint must be able to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Requirements {
+    /// Peer failures must be reported (error modes PEER and FAILOVER).
+    pub err_handling: bool,
+    /// The worker sleeps on its descriptor, so the active message lane must be able to wake it.
+    pub wakeup: bool,
+    /// Processes of the host that share its devices (`UCX_NUM_PPN`).
+    pub ppn: usize,
+    /// Most lanes for large transfers by active messages (`UCX_MAX_EAGER_RAILS`).
+    pub max_am_rails: usize,
+}
+
+impl Default for Requirements {
+    fn default() -> Self {
+        Requirements {
+            err_handling: false,
+            wakeup: false,
+            ppn: 1,
+            max_am_rails: 1,
+        }
+    }
+}
+
+/// No lane for active messages could be found. The text is the log line, with one reason per
+/// interface.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unreachable(pub String);
+
+/// Chooses the lanes to a peer.
+///
+/// `reachable(l, r)` is the answer of `local[l]`'s interface about the address `remote[r]`; it is
+/// asked only for transports of the same name, and once for each pair.
+///
+/// # Errors
+/// [`Unreachable`] when no transport can carry active messages.
+pub fn select(
+    peer_name: &str,
+    local: &[LocalTl<'_>],
+    remote: &[TlAddress<'_>],
+    reachable: &mut dyn FnMut(usize, usize) -> Result<(), String>,
+    requirements: &Requirements,
+) -> Result<Lanes, Unreachable> {
+    let (pairs, refusals) = pair_up(local, remote, reachable);
+    let mut lanes = Builder {
+        local,
+        remote,
+        all: SmallVec::new(),
+    };
+
+    let mut am = rank(&pairs, |pair| am_score(pair, local, remote, requirements));
+    let Some(best) = am.first().copied() else {
+        return Err(unreachable_text(
+            peer_name,
+            local,
+            remote,
+            &pairs,
+            &refusals,
+            requirements,
+        ));
+    };
+    let am_lane = lanes.add(best, LaneUse::AM);
+    let am_bw = add_rails(&mut lanes, &mut am, requirements);
+
+    let get = best_rma(&pairs, local, remote, IfaceCaps::GET_ZCOPY, requirements);
+    let put = best_rma(&pairs, local, remote, IfaceCaps::PUT_ZCOPY, requirements);
+    let rndv_get = get.map(|pair| lanes.add(pair, LaneUse::RMA_BW));
+    let rndv_put = put.map(|pair| lanes.add(pair, LaneUse::RMA_BW));
+    let keepalive = requirements
+        .err_handling
+        .then(|| lanes.add(best, LaneUse::KEEPALIVE));
+
+    Ok(Lanes {
+        all: lanes.finish(),
+        am: am_lane,
+        am_bw,
+        rndv_get,
+        rndv_put,
+        keepalive,
+    })
+}
+
+/// A local and a remote interface that can talk, by index.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Pair {
+    local: u8,
+    remote: u8,
+}
+
+/// Why an interface can't be used, by local index; `None`: the peer doesn't have it.
+type Refusals = Vec<Option<String>>;
+
+fn pair_up(
+    local: &[LocalTl<'_>],
+    remote: &[TlAddress<'_>],
+    reachable: &mut dyn FnMut(usize, usize) -> Result<(), String>,
+) -> (SmallVec<[Pair; 16]>, Refusals) {
+    let mut pairs = SmallVec::new();
+    let mut refusals = vec![None; local.len()];
+    for (l, mine) in local.iter().enumerate().take(usize::from(u8::MAX)) {
+        let id = TlId::of(mine.tl_name);
+        for (r, theirs) in remote.iter().enumerate().take(usize::from(u8::MAX)) {
+            if theirs.tl != id {
+                continue;
+            }
+            match reachable(l, r) {
+                Ok(()) => pairs.push(Pair {
+                    local: l as u8,
+                    remote: r as u8,
+                }),
+                Err(reason) => {
+                    refusals[l].get_or_insert(reason);
+                }
+            }
+        }
+    }
+    (pairs, refusals)
+}
+
+/// The pairs that `score` accepts, best first; in the order of the resources among equals.
+fn rank(pairs: &[Pair], mut score: impl FnMut(Pair) -> Option<Score>) -> SmallVec<[Pair; 16]> {
+    let mut scored: SmallVec<[(Score, Pair); 16]> = pairs
+        .iter()
+        .filter_map(|pair| Some((score(*pair)?, *pair)))
+        .collect();
+    scored.sort_by(|a, b| b.0.compare(&a.0));
+    scored.into_iter().map(|(_, pair)| pair).collect()
+}
+
+/// The higher value wins; among equals the priority, then the bandwidth.
+#[derive(Clone, Copy, Debug)]
+struct Score {
+    value: f64,
+    priority: u16,
+    bandwidth: f64,
+}
+
+impl Score {
+    fn of(value: f64, pair: Pair, local: &[LocalTl<'_>], remote: &[TlAddress<'_>]) -> Option<Self> {
+        let (mine, theirs) = (
+            &at(local, pair.local)?.attr.perf,
+            &at(remote, pair.remote)?.perf,
+        );
+        // Rounded to what the wire form keeps, so that equal transports stay equal and the sort
+        // has a strict order.
+        let keep = |value: f64| crate::ucp::address::rounded_cost(value);
+        let bandwidth = cost::bandwidth(mine, 1).min(cost::bandwidth(theirs, 1));
+        let priority = u16::from(mine.priority) + u16::from(theirs.priority);
+        Some(Score {
+            value: keep(value),
+            priority,
+            bandwidth: keep(bandwidth),
+        })
+    }
+
+    fn compare(&self, other: &Score) -> Ordering {
+        self.value
+            .total_cmp(&other.value)
+            .then(self.priority.cmp(&other.priority))
+            .then_with(|| self.bandwidth.total_cmp(&other.bandwidth))
+    }
+}
+
+fn at<T>(list: &[T], index: u8) -> Option<&T> {
+    list.get(usize::from(index))
+}
+
+/// What is missing for the active message lane, or nothing.
+fn am_missing(mine: &LocalTl<'_>, caps: IfaceCaps, need: &Requirements) -> Option<&'static str> {
+    if mine.aux {
+        return Some("auxiliary only");
+    }
+    let caps = mine.attr.caps & caps;
+    if !caps.contains(IfaceCaps::AM_BCOPY) {
+        return Some("no active messages");
+    }
+    if need.err_handling && !caps.contains(IfaceCaps::ERR_PEER) {
+        return Some("no peer failure handling");
+    }
+    if need.wakeup && !mine.attr.caps.contains(IfaceCaps::EVENT_FD) {
+        return Some("no wakeup");
+    }
+    None
+}
+
+/// Shortest time of a small message, both sides' costs counted.
+fn am_score(
+    pair: Pair,
+    local: &[LocalTl<'_>],
+    remote: &[TlAddress<'_>],
+    need: &Requirements,
+) -> Option<Score> {
+    let (mine, theirs) = (at(local, pair.local)?, at(remote, pair.remote)?);
+    if am_missing(mine, theirs.caps, need).is_some() {
+        return None;
+    }
+    let time = cost::message_time(&mine.attr.perf, &theirs.perf);
+    Score::of(1e-3 / time.max(1e-12), pair, local, remote)
+}
+
+/// Highest bandwidth among what can read or write the peer's memory, at a size where the fixed
+/// costs matter little.
+fn best_rma(
+    pairs: &[Pair],
+    local: &[LocalTl<'_>],
+    remote: &[TlAddress<'_>],
+    cap: IfaceCaps,
+    need: &Requirements,
+) -> Option<Pair> {
+    const SIZE: f64 = 256.0 * 1024.0;
+    let ranked = rank(pairs, |pair| {
+        let (mine, theirs) = (at(local, pair.local)?, at(remote, pair.remote)?);
+        if mine.aux || !mine.attr.caps.contains(cap) || !theirs.caps.contains(cap) {
+            return None;
+        }
+        if need.err_handling && !mine.attr.caps.contains(IfaceCaps::ERR_PEER) {
+            return None;
+        }
+        let (ours, other) = (&mine.attr.perf, &theirs.perf);
+        let bandwidth = cost::bandwidth(ours, need.ppn).min(cost::bandwidth(other, need.ppn));
+        let time = ours.latency + ours.overhead + SIZE / bandwidth.max(1.0);
+        Score::of(SIZE / time.max(1e-12), pair, local, remote)
+    });
+    ranked.first().copied()
+}
+
+/// Lanes for large transfers by active messages: the first, and others that add to it because
+/// they use another device, none of them much slower than the first.
+fn add_rails(
+    lanes: &mut Builder<'_, '_>,
+    ranked: &mut SmallVec<[Pair; 16]>,
+    need: &Requirements,
+) -> SmallVec<[LaneIdx; 4]> {
+    let (local, remote) = (lanes.local, lanes.remote);
+    let bandwidth = |pair: &Pair| {
+        let perf = at(local, pair.local).map(|tl| tl.attr.perf);
+        perf.map_or(0.0, |perf| cost::bandwidth(&perf, need.ppn))
+    };
+    let mut rails: SmallVec<[LaneIdx; 4]> = SmallVec::new();
+    let mut used: SmallVec<[(u8, u8); 4]> = SmallVec::new();
+    let enough = ranked.first().map_or(0.0, bandwidth) / 2.0;
+    for pair in ranked.iter() {
+        if rails.len() >= need.max_am_rails.clamp(1, MAX_LANES / 2) {
+            break;
+        }
+        let device = (
+            pair.local,
+            at(remote, pair.remote).map_or(0, |tl| tl.dev_index),
+        );
+        let seen = used.iter().any(|(l, d)| *l == device.0 || *d == device.1);
+        if seen || bandwidth(pair) < enough {
+            continue;
+        }
+        used.push(device);
+        rails.push(lanes.add(*pair, LaneUse::AM_BW));
+    }
+    rails
+}
+
+/// Collects lanes; a pair that is used twice stays one lane.
+struct Builder<'s, 'a> {
+    local: &'s [LocalTl<'a>],
+    remote: &'s [TlAddress<'a>],
+    all: SmallVec<[LaneSpec; 4]>,
+}
+
+impl Builder<'_, '_> {
+    fn add(&mut self, pair: Pair, uses: LaneUse) -> LaneIdx {
+        let pair_of = |lane: &LaneSpec| (lane.local, lane.remote);
+        for (index, lane) in self.all.iter_mut().enumerate() {
+            if pair_of(lane) == (pair.local, pair.remote) {
+                lane.uses |= uses;
+                return index as LaneIdx;
+            }
+        }
+        let mine = at(self.local, pair.local);
+        self.all.push(LaneSpec {
+            rsc_index: mine.map_or(0, |tl| tl.rsc_index),
+            local: pair.local,
+            remote: pair.remote,
+            md_index: mine.map_or(0, |tl| tl.md_index),
+            dst_md_index: at(self.remote, pair.remote).map_or(0, |tl| tl.md_index),
+            rma_bw_index: 0,
+            uses,
+        });
+        (self.all.len() - 1) as LaneIdx
+    }
+
+    fn finish(mut self) -> SmallVec<[LaneSpec; 4]> {
+        let rma = |lane: &&mut LaneSpec| lane.uses.contains(LaneUse::RMA_BW);
+        for (lane, index) in self.all.iter_mut().filter(rma).zip(0..) {
+            lane.rma_bw_index = index;
+        }
+        self.all
+    }
+}
+
+fn unreachable_text(
+    peer: &str,
+    local: &[LocalTl<'_>],
+    remote: &[TlAddress<'_>],
+    pairs: &[Pair],
+    refusals: &Refusals,
+    need: &Requirements,
+) -> Unreachable {
+    let mut text = format!("no active messages transport to {peer}: ");
+    for (index, mine) in local.iter().enumerate() {
+        let separator = if index == 0 { "" } else { ", " };
+        let _ = write!(text, "{separator}{}/{} - ", mine.tl_name, mine.dev_name);
+        let _ = match pairs.iter().find(|pair| usize::from(pair.local) == index) {
+            Some(pair) => {
+                let caps = at(remote, pair.remote).map_or(IfaceCaps::empty(), |tl| tl.caps);
+                text.write_str(am_missing(mine, caps, need).unwrap_or("not selected"))
+            }
+            None => match refusals.get(index) {
+                Some(Some(reason)) if !reason.is_empty() => {
+                    write!(text, "Destination is unreachable ({reason})")
+                }
+                _ => text.write_str("Destination is unreachable"),
+            },
+        };
+    }
+    if local.is_empty() {
+        text.push_str("no transports are open");
+    }
+    Unreachable(text)
+}

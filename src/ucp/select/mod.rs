@@ -1,0 +1,18 @@
+//! Lane selection: which interfaces an endpoint uses, and for which message sizes. Pure functions
+//! of attributes; no I/O, no clock, no state.
+//!
+//! [`lanes::select`] matches this worker's interfaces against the entries of a peer's address and
+//! gives [`Lanes`]. [`proto::tag_ranges`] weighs the protocols that those lanes offer and gives a
+//! table of size ranges, [`proto::tag_thresholds`] the same as the few numbers that a send checks.
+
+#![forbid(unsafe_code)]
+
+pub mod cost;
+pub mod lanes;
+pub mod proto;
+
+pub use lanes::{LaneIdx, LaneSpec, LaneUse, Lanes, LocalTl, Requirements, Unreachable, select};
+pub use proto::{
+    ProtoParams, ProtoRange, Protocol, RndvScheme, SendClass, TagThresholds, tag_ranges,
+    tag_thresholds,
+};

@@ -1,4 +1,5 @@
 //! Protocols (UCP): contexts, workers, endpoints, tag matching, rendezvous. No system calls here.
 
 pub mod address;
+pub mod context;
 pub mod select;

@@ -1,0 +1,180 @@
+//! Contexts: the features asked for, the configuration, and the transports chosen by it.
+//!
+//! A context is plain data, shared by workers on any threads. Memory domains and interfaces are
+//! bound to one thread, so each worker opens its own with [`Context::open_ifaces`].
+
+mod ifaces;
+pub mod names;
+mod resources;
+pub mod tls;
+
+use core::ffi::c_void;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use bitflags::bitflags;
+
+use crate::ucs::config::Config;
+use crate::ucs::status::Result;
+use crate::uct::{Component, DeviceKind, MdAttr, TlDevice};
+
+pub use ifaces::{OpenIface, OpenIfaces};
+
+/// Index of a resource in [`Context::resources`].
+pub type RscIndex = u8;
+
+/// Most resources (a transport on a device) of a context.
+pub const MAX_RESOURCES: usize = 128;
+
+bitflags! {
+    /// What the user will do (`UCP_FEATURE_*`).
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    pub struct Features: u64 {
+        const TAG = 1 << 0;
+        const RMA = 1 << 1;
+        const AMO32 = 1 << 2;
+        const AMO64 = 1 << 3;
+        const WAKEUP = 1 << 4;
+        const STREAM = 1 << 5;
+        const AM = 1 << 6;
+        const EXPORTED_MEMH = 1 << 7;
+        const DEVICE = 1 << 8;
+        /// Features of later versions are the user's to ask for; they have no meaning here.
+        const _ = !0;
+    }
+}
+
+/// Called on the user's part of a request: once when its memory is made, and once before that
+/// memory is freed.
+pub type RequestHook = unsafe extern "C" fn(request: *mut c_void);
+
+/// Parameters of a context, as `ucp_params_t` gives them.
+#[derive(Clone, Debug)]
+pub struct ContextParams {
+    pub features: Features,
+    /// Bytes of the user's part of each request.
+    pub request_size: usize,
+    pub request_init: Option<RequestHook>,
+    pub request_cleanup: Option<RequestHook>,
+    /// The bits of a tag that tell senders apart.
+    pub tag_sender_mask: u64,
+    /// Workers may be used by several threads at once.
+    pub mt_workers_shared: bool,
+    /// Endpoints that the user will make, at least 1.
+    pub estimated_num_eps: usize,
+    /// Processes of this job on this host, at least 1.
+    pub estimated_num_ppn: usize,
+    /// For messages.
+    pub name: Option<String>,
+    /// Index of the process on its host, from 0.
+    pub node_local_id: Option<usize>,
+}
+
+impl Default for ContextParams {
+    fn default() -> Self {
+        ContextParams {
+            features: Features::empty(),
+            request_size: 0,
+            request_init: None,
+            request_cleanup: None,
+            tag_sender_mask: 0,
+            mt_workers_shared: false,
+            estimated_num_eps: 1,
+            estimated_num_ppn: 1,
+            name: None,
+            node_local_id: None,
+        }
+    }
+}
+
+/// A memory domain that has resources in use.
+#[derive(Clone, Debug)]
+pub struct MdResource {
+    /// Index into [`Context::components`].
+    pub cmpt_index: u8,
+    pub name: String,
+    pub attr: MdAttr,
+}
+
+/// A transport on a device.
+#[derive(Clone, Debug)]
+pub struct TlResource {
+    pub md_index: u8,
+    /// Equal for resources on one device.
+    pub dev_index: u8,
+    /// The user restricted it to auxiliary use (`tl:aux`).
+    pub aux: bool,
+    pub device: TlDevice,
+}
+
+impl TlResource {
+    pub fn tl_name(&self) -> &'static str {
+        self.device.tl_name
+    }
+
+    pub fn dev_name(&self) -> &str {
+        &self.device.dev_name
+    }
+
+    pub fn kind(&self) -> DeviceKind {
+        self.device.kind
+    }
+}
+
+/// See the module.
+pub struct Context {
+    pub name: String,
+    pub params: ContextParams,
+    pub config: Config,
+    /// All components of the library, in its order.
+    pub components: &'static [&'static dyn Component],
+    pub mds: Vec<MdResource>,
+    pub resources: Vec<TlResource>,
+}
+
+impl Context {
+    /// Finds the transports that the configuration allows.
+    ///
+    /// # Errors
+    /// `NoElem` when a list in the configuration is empty, `NoDevice` when nothing usable is left.
+    /// Both are logged.
+    pub fn new(params: ContextParams, config: Config) -> Result<Arc<Context>> {
+        Self::with_components(params, config, crate::uct::registry::components())
+    }
+
+    /// [`Context::new`] over the given components.
+    pub fn with_components(
+        params: ContextParams,
+        config: Config,
+        components: &'static [&'static dyn Component],
+    ) -> Result<Arc<Context>> {
+        let found = resources::discover(components, &config)?;
+        let name = params.name.clone().unwrap_or_else(default_name);
+        let (mds, resources) = (found.mds, found.resources);
+        Ok(Arc::new(Context {
+            name,
+            params,
+            config,
+            components,
+            mds,
+            resources,
+        }))
+    }
+
+    /// True if the user asked for any of these features.
+    pub fn has_feature(&self, features: Features) -> bool {
+        self.params.features.intersects(features)
+    }
+
+    /// The component that a memory domain belongs to.
+    pub fn component_of(&self, md_index: u8) -> Option<&'static dyn Component> {
+        let md = self.mds.get(usize::from(md_index))?;
+        self.components.get(usize::from(md.cmpt_index)).copied()
+    }
+}
+
+/// `ucp_context_N`, counted in this process.
+fn default_name() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("ucp_context_{}", NEXT.fetch_add(1, Ordering::Relaxed))
+}

@@ -1,0 +1,303 @@
+//! Finding the transports that the configuration allows.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use crate::ucs::config::Config;
+use crate::ucs::status::{Error, Result};
+use crate::uct::{Component, DeviceKind, Md, TlDevice};
+
+use super::names::{Mode, NameList, nearest};
+use super::tls::{self, ALIASES, Match};
+use super::{MAX_RESOURCES, MdResource, TlResource};
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub mds: Vec<MdResource>,
+    pub resources: Vec<TlResource>,
+}
+
+/// The kinds of devices, by value, with what messages and variables call them.
+const KINDS: [(DeviceKind, &str, &str); 4] = [
+    (DeviceKind::Net, "network", "NET_DEVICES"),
+    (DeviceKind::Shm, "intra-node", "SHM_DEVICES"),
+    (DeviceKind::Acc, "accelerator", "ACC_DEVICES"),
+    (DeviceKind::Loopback, "loopback", "SELF_DEVICES"),
+];
+
+/// What the configuration chooses.
+struct Choice {
+    tls: NameList,
+    devices: [NameList; 4],
+}
+
+/// What the machine offers, for messages about names that it doesn't.
+#[derive(Default)]
+struct Offer {
+    tls: BTreeSet<&'static str>,
+    /// Name of the device and of its component, by kind.
+    devices: [BTreeSet<(String, &'static str)>; 4],
+}
+
+/// Lists the resources of all components in their order, as far as `config` allows them.
+pub(super) fn discover(
+    components: &'static [&'static dyn Component],
+    config: &Config,
+) -> Result<Found> {
+    let choice = Choice::read(config)?;
+    let mut offer = Offer::default();
+    let mut found = Found::default();
+    for (index, component) in components.iter().enumerate() {
+        for md_name in component.query_mds() {
+            match component.open_md(&md_name, config) {
+                Ok(md) => add_md(&mut found, &mut offer, &choice, index as u8, &*md)?,
+                Err(error) => {
+                    crate::ucs_diag!("memory domain {md_name} is not used: {error}");
+                }
+            }
+        }
+    }
+    choice.report_unknown(&offer);
+    let usable = |rsc: &TlResource| !rsc.aux && rsc.kind() != DeviceKind::Acc;
+    if !found.resources.iter().any(usable) {
+        crate::ucs_error!("no usable transports/devices (asked {})", choice.text());
+        return Err(Error::NoDevice);
+    }
+    Ok(found)
+}
+
+fn add_md(
+    found: &mut Found,
+    offer: &mut Offer,
+    choice: &Choice,
+    cmpt_index: u8,
+    md: &dyn Md,
+) -> Result<()> {
+    let devices = md.devices().unwrap_or_else(|error| {
+        crate::ucs_error!("failed to list the devices of {}: {error}", md.name());
+        Vec::new()
+    });
+    let md_index = found.mds.len() as u8;
+    let mut used = false;
+    for device in devices {
+        offer.tls.insert(device.tl_name);
+        offer.devices[device.kind as usize]
+            .insert((device.dev_name.clone(), md.component().name()));
+        let Some(aux) = choice.allows(&device) else {
+            continue;
+        };
+        if found.resources.len() >= MAX_RESOURCES || found.mds.len() >= MAX_RESOURCES {
+            crate::ucs_error!("more than {MAX_RESOURCES} transports/devices");
+            return Err(Error::ExceedsLimit);
+        }
+        let dev_index = device_index(&found.resources, &device);
+        found.resources.push(TlResource {
+            md_index,
+            dev_index,
+            aux,
+            device,
+        });
+        used = true;
+    }
+    if used {
+        found.mds.push(MdResource {
+            cmpt_index,
+            name: md.name().to_owned(),
+            attr: md.attr(),
+        });
+    }
+    Ok(())
+}
+
+/// Resources with the same device name are on one device.
+fn device_index(resources: &[TlResource], device: &TlDevice) -> u8 {
+    let same = resources
+        .iter()
+        .find(|rsc| rsc.device.dev_name == device.dev_name);
+    let next = || {
+        resources
+            .iter()
+            .map(|rsc| rsc.dev_index + 1)
+            .max()
+            .unwrap_or(0)
+    };
+    same.map_or_else(next, |rsc| rsc.dev_index)
+}
+
+impl Choice {
+    fn read(config: &Config) -> Result<Choice> {
+        let list = |name: &str| config.get(name).map_or(NameList::all(), NameList::parse);
+        let choice = Choice {
+            tls: list("TLS"),
+            devices: KINDS.map(|(_, _, variable)| list(variable)),
+        };
+        if choice.tls.is_empty() {
+            crate::ucs_error!(
+                "UCX_TLS is an empty list: name transports to allow (tcp,sm) or to forbid (^tcp), \
+                 or unset it to allow all"
+            );
+            return Err(Error::NoElem);
+        }
+        if choice.devices.iter().all(NameList::is_empty) {
+            crate::ucs_error!("all lists of devices (UCX_*_DEVICES) are empty: nothing is left");
+            return Err(Error::NoElem);
+        }
+        Ok(choice)
+    }
+
+    /// `Some` if the device may be used, with whether for auxiliary purposes only.
+    fn allows(&self, device: &TlDevice) -> Option<bool> {
+        let list = &self.devices[device.kind as usize];
+        let named = list.names.iter().any(|name| names_device(name, device));
+        let allowed = match list.mode {
+            Mode::All => true,
+            Mode::Only => named,
+            Mode::AllBut => !named,
+        };
+        allowed.then(|| self.allows_tl(device.tl_name))?
+    }
+
+    fn allows_tl(&self, tl: &str) -> Option<bool> {
+        let named = Match::of_all(self.tls.names.iter().map(String::as_str), tl);
+        match self.tls.mode {
+            Mode::All => Some(false),
+            Mode::Only if named.primary => Some(false),
+            Mode::Only => named.aux.then_some(true),
+            Mode::AllBut if !tls::is_auxiliary(tl) => (!named.primary).then_some(false),
+            // Another transport may need it to connect: it goes only if both uses are forbidden.
+            Mode::AllBut if (named.primary && named.aux_explicit) || named.both_by_alias => None,
+            Mode::AllBut => Some(named.primary),
+        }
+    }
+
+    fn report_unknown(&self, offer: &Offer) {
+        self.report_tls(offer);
+        for (kind, title, variable) in KINDS {
+            let (list, offered) = (&self.devices[kind as usize], &offer.devices[kind as usize]);
+            let unknown = |name: &&String| {
+                !offered
+                    .iter()
+                    .any(|(dev, _)| dev == *name || base_name(dev) == Some(name))
+            };
+            let missing: Vec<&String> = list.names.iter().filter(unknown).collect();
+            let shown: Vec<String> = offered
+                .iter()
+                .map(|(dev, cmpt)| format!("'{dev}'({cmpt})"))
+                .collect();
+            let known: Vec<&str> = offered.iter().map(|(dev, _)| dev.as_str()).collect();
+            report(
+                &format!("{title} device"),
+                variable,
+                &missing,
+                &shown,
+                &known,
+            );
+            for name in duplicates(&list.names) {
+                crate::ucs_warn!("device '{name}' is specified multiple times in UCX_{variable}");
+            }
+        }
+    }
+
+    fn report_tls(&self, offer: &Offer) {
+        let mut names: BTreeSet<&str> = offer.tls.iter().copied().collect();
+        for alias in ALIASES {
+            if alias.name != "loopback" && alias.tls.iter().any(|tl| offer.tls.contains(tl)) {
+                names.insert(alias.name);
+            }
+        }
+        let unknown = |entry: &&String| {
+            let matches = |tl: &&str| Match::of(entry, tl).any();
+            // To forbid a transport that isn't there is no mistake, as long as UCX has it.
+            let excused = self.tls.mode == Mode::AllBut && tls::is_known(entry);
+            !offer.tls.iter().any(matches) && !excused
+        };
+        let missing: Vec<&String> = self.tls.names.iter().filter(unknown).collect();
+        let shown: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let known: Vec<&str> = names.into_iter().collect();
+        report("transport", "TLS", &missing, &shown, &known);
+    }
+
+    /// What was asked for, without lists that allow everything.
+    fn text(&self) -> String {
+        let show = |list: &NameList| {
+            let sign = if list.mode == Mode::AllBut { "^" } else { "" };
+            format!("{sign}{}", list.names.join(","))
+        };
+        let mut text = String::new();
+        if self.tls.mode != Mode::All {
+            let _ = write!(text, "{} on ", show(&self.tls));
+        }
+        let restricted = |kind: DeviceKind| self.devices[kind as usize].mode != Mode::All;
+        let mut any = false;
+        for (kind, title, _) in KINDS.into_iter().filter(|(kind, ..)| restricted(*kind)) {
+            let separator = if any { " " } else { "" };
+            let _ = write!(
+                text,
+                "{separator}{title}:{}",
+                show(&self.devices[kind as usize])
+            );
+            any = true;
+        }
+        if !any {
+            text.push_str("all devices");
+        }
+        text
+    }
+}
+
+/// One warning about all names of a list that don't exist.
+fn report(title: &str, variable: &str, missing: &[&String], shown: &[String], known: &[&str]) {
+    if missing.is_empty() {
+        return;
+    }
+    let (plural, verb) = if missing.len() > 1 {
+        ("s", "are")
+    } else {
+        ("", "is")
+    };
+    let quoted: Vec<String> = missing.iter().map(|name| format!("'{name}'")).collect();
+    let mut hints = String::new();
+    for name in missing {
+        if name.starts_with('^') {
+            let _ = write!(
+                hints,
+                "; '^' is only understood at the start of UCX_{variable}"
+            );
+        } else if let Some(near) = nearest(name, known.iter().copied()) {
+            let _ = write!(hints, "; did you mean '{near}'?");
+        }
+    }
+    let shown = if shown.is_empty() {
+        "(none)".to_owned()
+    } else {
+        shown.join(", ")
+    };
+    crate::ucs_warn!(
+        "{title}{plural} {} {verb} not available, please use one or more of: {shown}{hints}",
+        quoted.join(",")
+    );
+}
+
+fn names_device(name: &str, device: &TlDevice) -> bool {
+    let base = || device.kind == DeviceKind::Net && base_name(&device.dev_name) == Some(name);
+    name == device.dev_name || base()
+}
+
+/// `mlx5_0` of `mlx5_0:1`.
+fn base_name(device: &str) -> Option<&str> {
+    device
+        .split_once(':')
+        .map(|(base, _)| base)
+        .filter(|base| !base.is_empty())
+}
+
+fn duplicates(names: &[String]) -> BTreeSet<&str> {
+    let seen_before = |(index, name): &(usize, &String)| names[..*index].contains(name);
+    names
+        .iter()
+        .enumerate()
+        .filter(seen_before)
+        .map(|(_, name)| name.as_str())
+        .collect()
+}

@@ -9,6 +9,7 @@
 //! `&self`, since an `Events` call may come back: it may post on the same interface, create and
 //! drop endpoints. So no transport may hold a borrow of its own state across an `Events` call.
 
+pub mod config_table;
 pub mod ep;
 pub mod iface;
 pub mod md;

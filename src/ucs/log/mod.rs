@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-pub use settings::Settings;
+pub use settings::{Settings, glob_match, parse_level};
 use sink::Sink;
 
 /// `ucs_log_level_t`: a message is printed when its level is not above the one in force.

@@ -13,7 +13,8 @@ macro_rules! masked {
 
 masked! {
     u32: ucp_request_param_t;
-    u64: ucp_am_handler_param
+    u64: uct_ep_op_info uct_ep_outstanding_purge_params_t
+        ucp_am_handler_param
         ucp_conn_request_attr
         ucp_context_attr
         ucp_datatype_attr

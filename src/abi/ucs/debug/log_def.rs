@@ -2,8 +2,6 @@
 
 use crate::abi::prelude::*;
 
-pub const UCS_MAX_LOG_LEVEL: i32 = 12;
-
 pub type ucs_log_func_rc_t = u32;
 pub const UCS_LOG_FUNC_RC_STOP: ucs_log_func_rc_t = 0;
 pub const UCS_LOG_FUNC_RC_CONTINUE: ucs_log_func_rc_t = 1;

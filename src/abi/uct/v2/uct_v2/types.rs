@@ -103,8 +103,17 @@ pub type uct_iface_reachability_scope_t = u32;
 pub const UCT_IFACE_REACHABILITY_SCOPE_DEVICE: uct_iface_reachability_scope_t = 0;
 pub const UCT_IFACE_REACHABILITY_SCOPE_NETWORK: uct_iface_reachability_scope_t = 1;
 
+/// Which fields of `uct_rkey_unpack_params_t` are valid.
 pub type uct_rkey_unpack_field_mask_t = u32;
+/// `sys_device`.
 pub const UCT_RKEY_UNPACK_FIELD_SYS_DEVICE: uct_rkey_unpack_field_mask_t = 1 << 0;
+/// `flags`.
+pub const UCT_RKEY_UNPACK_FIELD_FLAGS: uct_rkey_unpack_field_mask_t = 1 << 1;
+
+/// How a remote key is unpacked.
+pub type uct_rkey_unpack_flags_t = u32;
+/// Mappings kept for keys that were released are freed first.
+pub const UCT_RKEY_UNPACK_FLAG_FREE_UNUSED_MAPPING: uct_rkey_unpack_flags_t = 1 << 0;
 
 pub type uct_md_mem_attr_v2_field_t = u32;
 pub const UCT_MD_MEM_ATTR_V2_FIELD_MEM_TYPE: uct_md_mem_attr_v2_field_t = 1 << 0;
@@ -260,8 +269,12 @@ pub struct uct_rkey_compare_params {
 
 #[repr(C)]
 pub struct uct_rkey_unpack_params {
+    /// Mask of `uct_rkey_unpack_field_mask_t`: which of the fields below are valid.
     pub field_mask: u64,
+    /// Device that will access the memory through the key.
     pub sys_device: ucs_sys_device_t,
+    /// Mask of `uct_rkey_unpack_flags_t`.
+    pub flags: u64,
 }
 
 #[repr(C)]

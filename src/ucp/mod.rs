@@ -3,4 +3,5 @@
 pub mod address;
 pub mod config_table;
 pub mod context;
+pub mod print;
 pub mod select;

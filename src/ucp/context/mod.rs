@@ -6,6 +6,8 @@
 mod ifaces;
 pub mod names;
 mod resources;
+#[cfg(test)]
+pub(crate) mod test_components;
 pub mod tls;
 
 use core::ffi::c_void;
@@ -177,4 +179,55 @@ impl Context {
 fn default_name() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("ucp_context_{}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::test_components::COMPONENTS;
+    use super::*;
+    use crate::ucs::status::Error;
+    use crate::uct::IfaceParams;
+
+    fn open(fail: &str) -> Result<Vec<RscIndex>> {
+        let mut config = Config::default();
+        config.set("FAKE_FAIL", fail);
+        let context = Context::with_components(ContextParams::default(), config, COMPONENTS)?;
+        let open = context.open_ifaces(&IfaceParams::default())?;
+        assert_eq!(open.mds.len(), context.mds.len());
+        Ok(open.ifaces.iter().map(|iface| iface.rsc_index).collect())
+    }
+
+    #[test]
+    fn a_transport_that_fails_is_left_out() {
+        assert_eq!(open(""), Ok(vec![0, 1, 2, 3, 4, 5]));
+        assert_eq!(open("sysv/memory,tcp/lo"), Ok(vec![0, 1, 4, 5]));
+    }
+
+    #[test]
+    fn without_any_transport_the_first_error_is_returned() {
+        let all = "self/memory,tcp/eth0,tcp/lo,sysv/memory,posix/memory,cma/memory";
+        assert_eq!(open(all), Err(Error::NoMemory));
+    }
+
+    #[test]
+    fn workers_may_be_on_any_thread() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Context>();
+        let params = ContextParams::default();
+        let context = Context::with_components(params, Config::default(), COMPONENTS);
+        let context = context.expect("resources");
+        let open = |context: Arc<Context>| {
+            move || {
+                context
+                    .open_ifaces(&IfaceParams::default())
+                    .map(|open| open.ifaces.len())
+            }
+        };
+        let threads: Vec<_> = (0..4)
+            .map(|_| std::thread::spawn(open(context.clone())))
+            .collect();
+        for thread in threads {
+            assert_eq!(thread.join().expect("no panic"), Ok(6));
+        }
+    }
 }

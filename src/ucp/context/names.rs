@@ -1,53 +1,4 @@
-//! Choices among names, as variables such as `UCX_TLS` hold them, and the nearest match of a
-//! name that does not exist.
-
-/// How a list chooses.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
-    All,
-    Only,
-    AllBut,
-}
-
-/// `all`, `a,b` or `^a,b`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct NameList {
-    pub mode: Mode,
-    /// Empty for [`Mode::All`].
-    pub names: Vec<String>,
-}
-
-impl NameList {
-    pub fn all() -> NameList {
-        NameList {
-            mode: Mode::All,
-            names: Vec::new(),
-        }
-    }
-
-    /// Reads a list. `all` (or `any`) among the names of a positive list chooses everything.
-    pub fn parse(text: &str) -> NameList {
-        let text = text.trim();
-        let (mode, rest) = match text.strip_prefix('^') {
-            Some(rest) => (Mode::AllBut, rest),
-            None => (Mode::Only, text),
-        };
-        let tokens = rest
-            .split(',')
-            .map(str::trim)
-            .filter(|token| !token.is_empty());
-        let names: Vec<String> = tokens.map(str::to_owned).collect();
-        if mode == Mode::Only && names.iter().any(|name| name == "all" || name == "any") {
-            return NameList::all();
-        }
-        NameList { mode, names }
-    }
-
-    /// Nothing at all is listed, which is a mistake.
-    pub fn is_empty(&self) -> bool {
-        self.mode != Mode::All && self.names.is_empty()
-    }
-}
+//! The nearest match of a name that does not exist.
 
 /// The candidate that `name` was probably meant to be: at most a third of it is different,
 /// whatever the case.
@@ -58,7 +9,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .into_iter()
         .map(|candidate| (distance(candidate), candidate));
     let (distance, best) = scored.min_by_key(|(distance, _)| *distance)?;
-    let limit = (name.chars().count().max(3) / 3).max(1) + usize::from(name.len() < 6);
+    let limit = (name.chars().count() / 3).max(1);
     (distance <= limit).then_some(best)
 }
 
@@ -94,26 +45,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists() {
-        let list = NameList::parse("^tcp, sm,,");
-        assert_eq!(
-            (list.mode, list.names.join(",")),
-            (Mode::AllBut, "tcp,sm".to_owned())
-        );
-        assert_eq!(NameList::parse(" all ").mode, Mode::All);
-        assert_eq!(NameList::parse("tcp,all").mode, Mode::All);
-        assert!(NameList::parse(" , ").is_empty());
-        assert!(NameList::parse("^").is_empty());
-        assert!(!NameList::parse("all").is_empty());
-    }
-
-    #[test]
     fn nearest_match() {
         let names = ["cma", "posix", "self", "sysv", "tcp"];
         assert_eq!(nearest("tpc", names), Some("tcp"));
         assert_eq!(nearest("TCP", names), Some("tcp"));
         assert_eq!(nearest("possix", names), Some("posix"));
         assert_eq!(nearest("infiniband", names), None);
+        assert_eq!(nearest("ib", ["mm", "sm", "tcp"]), None);
         assert_eq!(nearest("x", names), None);
         assert_eq!(nearest("", []), None);
     }

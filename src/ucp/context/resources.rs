@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use crate::ucs::config::Config;
+use crate::ucs::config::{AllowList, Config, Mode};
 use crate::ucs::status::{Error, Result};
 use crate::uct::{Component, DeviceKind, Md, TlDevice};
 
-use super::names::{Mode, NameList, nearest};
+use super::names::nearest;
 use super::tls::{self, ALIASES, Match};
 use super::{MAX_RESOURCES, MdResource, TlResource};
 
@@ -28,8 +28,8 @@ const KINDS: [(DeviceKind, &str, &str); 4] = [
 
 /// What the configuration chooses.
 struct Choice {
-    tls: NameList,
-    devices: [NameList; 4],
+    tls: AllowList,
+    devices: [AllowList; 4],
 }
 
 /// What the machine offers, for messages about names that it doesn't.
@@ -127,19 +127,19 @@ fn device_index(resources: &[TlResource], device: &TlDevice) -> u8 {
 
 impl Choice {
     fn read(config: &Config) -> Result<Choice> {
-        let list = |name: &str| config.get(name).map_or(NameList::all(), NameList::parse);
+        let list = |name: &str| everything_if_named(config.allow_list(name));
         let choice = Choice {
             tls: list("TLS"),
             devices: KINDS.map(|(_, _, variable)| list(variable)),
         };
-        if choice.tls.is_empty() {
+        if is_empty(&choice.tls) {
             crate::ucs_error!(
                 "UCX_TLS is an empty list: name transports to allow (tcp,sm) or to forbid (^tcp), \
                  or unset it to allow all"
             );
             return Err(Error::NoElem);
         }
-        if choice.devices.iter().all(NameList::is_empty) {
+        if choice.devices.iter().all(is_empty) {
             crate::ucs_error!("all lists of devices (UCX_*_DEVICES) are empty: nothing is left");
             return Err(Error::NoElem);
         }
@@ -220,7 +220,7 @@ impl Choice {
 
     /// What was asked for, without lists that allow everything.
     fn text(&self) -> String {
-        let show = |list: &NameList| {
+        let show = |list: &AllowList| {
             let sign = if list.mode == Mode::AllBut { "^" } else { "" };
             format!("{sign}{}", list.names.join(","))
         };
@@ -246,6 +246,22 @@ impl Choice {
     }
 }
 
+/// Nothing at all is listed, which is a mistake.
+fn is_empty(list: &AllowList) -> bool {
+    list.mode != Mode::All && list.names.is_empty()
+}
+
+/// `all` (or `any`) among the names allows everything.
+fn everything_if_named(list: AllowList) -> AllowList {
+    if list.mode == Mode::Only && list.names.iter().any(|name| name == "all" || name == "any") {
+        return AllowList {
+            mode: Mode::All,
+            names: Vec::new(),
+        };
+    }
+    list
+}
+
 /// One warning about all names of a list that don't exist.
 fn report(title: &str, variable: &str, missing: &[&String], shown: &[String], known: &[&str]) {
     if missing.is_empty() {
@@ -264,6 +280,8 @@ fn report(title: &str, variable: &str, missing: &[&String], shown: &[String], kn
                 hints,
                 "; '^' is only understood at the start of UCX_{variable}"
             );
+        } else if tls::is_known(name) {
+            // UCX has it, this machine doesn't.
         } else if let Some(near) = nearest(name, known.iter().copied()) {
             let _ = write!(hints, "; did you mean '{near}'?");
         }
@@ -300,4 +318,122 @@ fn duplicates(names: &[String]) -> BTreeSet<&str> {
         .filter(seen_before)
         .map(|(_, name)| name.as_str())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_components::COMPONENTS;
+    use super::*;
+
+    fn config(values: &[(&str, &str)]) -> Config {
+        let mut config = Config::default();
+        for (name, value) in values {
+            config.set(name, value);
+        }
+        config
+    }
+
+    fn found(values: &[(&str, &str)]) -> Result<Vec<String>> {
+        let found = discover(COMPONENTS, &config(values))?;
+        let show = |rsc: &TlResource| {
+            let aux = if rsc.aux { ":aux" } else { "" };
+            format!("{}/{}{aux}", rsc.tl_name(), rsc.dev_name())
+        };
+        Ok(found.resources.iter().map(show).collect())
+    }
+
+    fn list(tls: &str) -> Vec<String> {
+        found(&[("TLS", tls)]).unwrap_or_default()
+    }
+
+    #[test]
+    fn everything_in_order() {
+        let all = [
+            "self/memory",
+            "tcp/eth0",
+            "tcp/lo",
+            "sysv/memory",
+            "posix/memory",
+            "cma/memory",
+        ];
+        assert_eq!(list("all"), all);
+        assert_eq!(found(&[]).unwrap_or_default(), all);
+        let found = discover(COMPONENTS, &config(&[])).expect("resources");
+        let devices: Vec<u8> = found.resources.iter().map(|rsc| rsc.dev_index).collect();
+        assert_eq!(devices, [0, 1, 2, 0, 0, 0]);
+        let mds: Vec<u8> = found.resources.iter().map(|rsc| rsc.md_index).collect();
+        assert_eq!(mds, [0, 1, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn names_and_aliases() {
+        assert_eq!(list("tcp"), ["tcp/eth0", "tcp/lo"]);
+        assert_eq!(list("\\tcp"), ["tcp/eth0", "tcp/lo"]);
+        assert_eq!(list("sm"), ["sysv/memory", "posix/memory", "cma/memory"]);
+        assert_eq!(list("shm"), list("sm"));
+        assert_eq!(list("mm"), ["sysv/memory", "posix/memory"]);
+        assert_eq!(list("\\mm"), Vec::<String>::new());
+        assert_eq!(list(" self , loopback,"), ["self/memory"]);
+        assert_eq!(list("sysv,sysv"), ["sysv/memory"]);
+        assert_eq!(
+            list("self,tcp:aux"),
+            ["self/memory", "tcp/eth0:aux", "tcp/lo:aux"]
+        );
+        assert_eq!(list("tcp,tcp:aux"), list("tcp"));
+    }
+
+    #[test]
+    fn negation() {
+        assert_eq!(list("^sm"), ["self/memory", "tcp/eth0", "tcp/lo"]);
+        assert_eq!(list("^sm,self"), list("tcp"));
+        assert_eq!(list("^rc"), list("all"));
+        assert_eq!(list("self,^tcp"), ["self/memory"]);
+    }
+
+    #[test]
+    fn nothing_left() {
+        for tls in ["tpc", "TCP", "ib", "^self,tcp,sm", "tcp:aux"] {
+            assert_eq!(found(&[("TLS", tls)]), Err(Error::NoDevice), "{tls}");
+        }
+        for tls in ["", ",", "^"] {
+            assert_eq!(found(&[("TLS", tls)]), Err(Error::NoElem), "{tls:?}");
+        }
+        let none = [("TLS", "tcp"), ("NET_DEVICES", "eth9")];
+        assert_eq!(found(&none), Err(Error::NoDevice));
+    }
+
+    #[test]
+    fn devices() {
+        let net = |devices: &str| {
+            found(&[("TLS", "self,tcp"), ("NET_DEVICES", devices)]).unwrap_or_default()
+        };
+        assert_eq!(net("eth0"), ["self/memory", "tcp/eth0"]);
+        assert_eq!(net("eth[0-3],eth9"), ["self/memory", "tcp/eth0"]);
+        assert_eq!(net("^eth0"), ["self/memory", "tcp/lo"]);
+        assert_eq!(net("all"), ["self/memory", "tcp/eth0", "tcp/lo"]);
+        assert_eq!(net(""), ["self/memory"]);
+        let shm = found(&[("SHM_DEVICES", "foo")]).unwrap_or_default();
+        assert_eq!(shm, ["self/memory", "tcp/eth0", "tcp/lo"]);
+    }
+
+    #[test]
+    fn text_of_what_was_asked_for() {
+        let text = |values| Choice::read(&config(values)).map(|choice| choice.text());
+        assert_eq!(text(&[]), Ok("all devices".to_owned()));
+        let tcp = [("TLS", "tcp"), ("NET_DEVICES", "^eth9")];
+        assert_eq!(text(&tcp), Ok("tcp on network:^eth9".to_owned()));
+    }
+
+    #[test]
+    fn network_devices_by_base_name() {
+        let device = |kind| TlDevice {
+            tl_name: "rc_verbs",
+            dev_name: "mlx5_0:1".to_owned(),
+            kind,
+        };
+        assert!(names_device("mlx5_0:1", &device(DeviceKind::Net)));
+        assert!(names_device("mlx5_0", &device(DeviceKind::Net)));
+        assert!(!names_device("mlx5_0", &device(DeviceKind::Shm)));
+        assert!(!names_device("mlx5_1", &device(DeviceKind::Net)));
+    }
 }

@@ -10,9 +10,11 @@
 pub mod cost;
 pub mod lanes;
 pub mod proto;
+#[cfg(test)]
+mod tests;
 
 pub use lanes::{LaneIdx, LaneSpec, LaneUse, Lanes, LocalTl, Requirements, Unreachable, select};
 pub use proto::{
-    ProtoParams, ProtoRange, Protocol, RndvScheme, SendClass, TagThresholds, tag_ranges,
-    tag_thresholds,
+    ProtoParams, ProtoRange, Protocol, Reason, RndvScheme, SendClass, TagThresholds, Threshold,
+    tag_ranges, tag_thresholds,
 };

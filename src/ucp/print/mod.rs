@@ -1,0 +1,277 @@
+//! Text about contexts, workers and endpoints, in the form that UCX prints: programs parse it
+//! (OpenMPI looks for its devices in the resource lines).
+
+#![forbid(unsafe_code)]
+
+mod lanes;
+pub mod table;
+
+use std::fmt::Write;
+
+use crate::ucp::context::{Context, RscIndex};
+use crate::ucp::select::{Lanes, ProtoParams, SendClass};
+
+pub use lanes::{Scope, config_name, used_transports};
+
+/// What `ucp_context_print_info` prints.
+pub fn context_info(context: &Context) -> String {
+    let mut out = String::from("#\n# UCP context\n#\n");
+    for (index, component) in context.components.iter().enumerate() {
+        let _ = writeln!(out, "#     component {index:<2} :  {}", component.name());
+    }
+    out.push_str("#\n");
+    for (index, md) in context.mds.iter().enumerate() {
+        let _ = writeln!(
+            out,
+            "#            md {index:<2} :  component {:<2} {} ",
+            md.cmpt_index, md.name
+        );
+    }
+    out.push_str("#\n");
+    for (index, rsc) in context.resources.iter().enumerate() {
+        let aux = if rsc.aux { 'a' } else { '-' };
+        let _ = writeln!(
+            out,
+            "#      resource {index:<2} :  md {:<2} dev {:<2} flags {aux}- {}/{}",
+            rsc.md_index,
+            rsc.dev_index,
+            rsc.tl_name(),
+            rsc.dev_name()
+        );
+    }
+    out.push_str("#\n");
+    out
+}
+
+/// What `ucp_worker_print_info` prints. `atomics` are the resources with atomic operations, given
+/// when the user asked for the feature.
+pub fn worker_info(
+    context: &Context,
+    name: &str,
+    address_len: Option<usize>,
+    atomics: Option<&[RscIndex]>,
+) -> String {
+    let mut out = format!("#\n# UCP worker '{name}'\n#\n");
+    let _ = match address_len {
+        Some(len) => writeln!(out, "#                 address: {len} bytes"),
+        None => writeln!(out, "# <failed to get address>"),
+    };
+    if let Some(atomics) = atomics {
+        let listed: Vec<String> = atomics
+            .iter()
+            .map(|index| format!("{index}:{}", lanes::resource(context, *index)))
+            .collect();
+        let _ = writeln!(out, "#                 atomics: {}", listed.join(", "));
+    }
+    out.push_str("#\n");
+    out
+}
+
+/// An endpoint to print.
+pub struct EpInfo<'a> {
+    pub context: &'a Context,
+    /// What the peer calls itself, see `WorkerAddress::peer_name`.
+    pub peer_name: &'a str,
+    pub lanes: &'a Lanes,
+    /// Index of the endpoint configuration in its worker.
+    pub cfg_index: usize,
+    pub scope: Scope,
+    /// Inputs of the choice of protocols for tagged messages, when the feature is on.
+    pub tag: Option<ProtoParams<'a>>,
+}
+
+/// The classes of tagged sends, in the order of the tables.
+const CLASSES: [SendClass; 3] = [
+    SendClass::FastCompletion,
+    SendClass::Multi,
+    SendClass::Normal,
+];
+
+/// What `ucp_ep_print_info` prints.
+pub fn ep_info(info: &EpInfo<'_>) -> String {
+    let mut out = format!(
+        "#\n# UCP endpoint \n#\n#               peer: {}\n",
+        info.peer_name
+    );
+    for lane in 0..info.lanes.all.len() {
+        let _ = writeln!(
+            out,
+            "#                 {}",
+            lanes::describe(info.context, info.lanes, lane)
+        );
+    }
+    out.push_str("#\n");
+    let Some(tag) = &info.tag else {
+        return out;
+    };
+    for class in CLASSES {
+        for line in table::tag(info, tag, class).lines() {
+            let _ = writeln!(out, "# {line}");
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ucp::context::test_components::COMPONENTS;
+    use crate::ucp::context::{ContextParams, Features};
+    use crate::ucp::select::{LaneSpec, LaneUse};
+    use crate::ucs::config::Config;
+    use crate::uct::{IfaceAttr, IfaceCaps, PerfAttr};
+    use std::sync::Arc;
+
+    fn context(tls: &str) -> Arc<Context> {
+        let mut config = Config::default();
+        config.set("TLS", tls);
+        let params = ContextParams {
+            features: Features::TAG,
+            name: Some("ucx_info".to_owned()),
+            ..ContextParams::default()
+        };
+        Context::with_components(params, config, COMPONENTS).expect("resources")
+    }
+
+    #[test]
+    fn context_in_the_form_that_openmpi_parses() {
+        let expected = "\
+#
+# UCP context
+#
+#     component 0  :  self
+#     component 1  :  tcp
+#     component 2  :  sysv
+#     component 3  :  posix
+#     component 4  :  cma
+#
+#            md 0  :  component 0  self 
+#            md 1  :  component 1  tcp 
+#
+#      resource 0  :  md 0  dev 0  flags -- self/memory
+#      resource 1  :  md 1  dev 1  flags a- tcp/eth0
+#      resource 2  :  md 1  dev 2  flags a- tcp/lo
+#
+";
+        assert_eq!(context_info(&context("self,tcp:aux")), expected);
+    }
+
+    #[test]
+    fn worker() {
+        let context = context("all");
+        let expected = "\
+#
+# UCP worker 'host:1'
+#
+#                 address: 213 bytes
+#                 atomics: 0:self/memory, 3:sysv/memory
+#
+";
+        assert_eq!(
+            worker_info(&context, "host:1", Some(213), Some(&[0, 3])),
+            expected
+        );
+        let without = worker_info(&context, "host:1", None, None);
+        assert!(
+            without.contains("# <failed to get address>\n#\n"),
+            "{without}"
+        );
+    }
+
+    fn lane(rsc_index: u8, md_index: u8, uses: LaneUse) -> LaneSpec {
+        let (local, remote, dst_md_index) = (rsc_index, rsc_index, md_index);
+        LaneSpec {
+            rsc_index,
+            local,
+            remote,
+            md_index,
+            dst_md_index,
+            rma_bw_index: 0,
+            uses,
+        }
+    }
+
+    fn shm_lanes() -> Lanes {
+        Lanes {
+            all: smallvec::smallvec![
+                lane(3, 2, LaneUse::AM | LaneUse::AM_BW),
+                lane(5, 4, LaneUse::RMA_BW)
+            ],
+            am: 0,
+            am_bw: smallvec::smallvec![0],
+            rndv_get: Some(1),
+            rndv_put: None,
+            keepalive: None,
+        }
+    }
+
+    #[test]
+    fn endpoint() {
+        let context = context("all");
+        let perf = PerfAttr {
+            latency: 80e-9,
+            overhead: 10e-9,
+            bw_shared: 0.0,
+            bw_dedicated: 16e9,
+            priority: 0,
+        };
+        let am = IfaceAttr {
+            caps: IfaceCaps::AM_SHORT | IfaceCaps::AM_BCOPY,
+            max_short: 92,
+            max_bcopy: 8256,
+            max_zcopy: 0,
+            max_zcopy_header: 0,
+            max_iov: 1,
+            max_rma: 0,
+            device_addr_len: 8,
+            iface_addr_len: 8,
+            perf,
+        };
+        let lanes = shm_lanes();
+        let info = EpInfo {
+            context: &context,
+            peer_name: "<no debug data>",
+            lanes: &lanes,
+            cfg_index: 0,
+            scope: Scope::of(&context, &lanes),
+            tag: Some(ProtoParams {
+                rndv_get: Some(&am),
+                ..ProtoParams::new(&am)
+            }),
+        };
+        let text = ep_info(&info);
+        let expected = "\
+#
+# UCP endpoint 
+#
+#               peer: <no debug data>
+#                 lane[0]:  3:sysv/memory.0 md[2]           -> md[2]/sysv/sysdev[255] seg 4294967295 am
+#                 lane[1]:  5:cma/memory.0 md[4]            -> md[4]/cma/sysdev[255] seg 4294967295 rma_bw#0
+#
+# +--------------+-------------------------------------------+-------------+
+# | ucx_info intra-node cfg#0                                              |
+# | tagged message by ucp_tag_send*(fast-completion) from host memory      |
+# +--------------+-------------------------------------------+-------------+
+# |    Range     |                Description                |   Config    |
+# +--------------+-------------------------------------------+-------------+
+# |        0..92 | eager short                               | sysv/memory |
+# |     93..8248 | eager copy-in copy-out                    | sysv/memory |
+# | 8249..262143 | multi-frag eager copy-in copy-out         | sysv/memory |
+# |    256K..inf | (?) rendezvous zero-copy read from remote | cma/memory  |
+# +--------------+-------------------------------------------+-------------+
+";
+        assert!(text.starts_with(expected), "{text}");
+        assert_eq!(text.matches("tagged message by").count(), 3);
+    }
+
+    #[test]
+    fn transports_of_an_endpoint() {
+        let context = context("all");
+        let lanes = shm_lanes();
+        let text = used_transports(&context, Scope::of(&context, &lanes), 2, &lanes);
+        assert_eq!(
+            text,
+            "ucx_info intra-node cfg#2 tag(sysv/memory cma/memory)"
+        );
+    }
+}

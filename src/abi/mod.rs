@@ -24,4 +24,5 @@ pub mod ucm;
 pub mod ucp;
 pub mod ucs;
 pub mod uct;
+pub mod variadic;
 pub mod view;

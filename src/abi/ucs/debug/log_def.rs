@@ -1,6 +1,7 @@
 //! `ucs/debug/log_def.h`.
 
 use crate::abi::prelude::*;
+use crate::abi::variadic::log;
 
 pub type ucs_log_func_rc_t = u32;
 pub const UCS_LOG_FUNC_RC_STOP: ucs_log_func_rc_t = 0;
@@ -41,8 +42,8 @@ pub unsafe extern "C" fn ucs_log_default_handler(
     format: *const c_char,
     ap: va_list,
 ) -> ucs_log_func_rc_t {
-    let _ = (file, line, function, level, comp_conf, format, ap);
-    0
+    // SAFETY: the caller's own arguments, passed on.
+    unsafe { log::default_handler(file, line, function, level, comp_conf, format, ap) }
 }
 
 #[unsafe(no_mangle)]
@@ -69,15 +70,17 @@ pub unsafe extern "C" fn ucs_log_bitmap_to_str(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_push_handler(handler: ucs_log_func_t) {
-    let _ = handler;
+    log::push_handler(handler);
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ucs_log_pop_handler() {}
+pub unsafe extern "C" fn ucs_log_pop_handler() {
+    log::pop_handler();
+}
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_num_handlers() -> c_uint {
-    0
+    log::handler_count().unsigned_abs()
 }
 
 #[unsafe(no_mangle)]

@@ -1,0 +1,103 @@
+# ucx-rs. `make` builds release libraries under their genuine names into build/lib/.
+#
+#   make, make install PREFIX=/usr/local DESTDIR=   build and install
+#   make demo          an unmodified MPI program over our libraries
+#   make test          all tests in their quick form (under 25 minutes)
+#   make test-clients  the whole suites of the clients
+#   make soak, make bench, make lint, make headers, make deps, make clean
+
+PREFIX     ?= /usr/local
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+DESTDIR    ?=
+
+CARGO  ?= cargo
+CC     ?= cc
+PYTHON ?= python3
+export CC
+
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+TARGET  := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
+CDYLIB  := $(TARGET)/release/libucx.so
+
+BUILD   := build
+LIB     := $(BUILD)/lib
+REAL    := $(LIB)/libucp.so.0.0.0
+EMPTY   := libuct.so.0 libucs.so.0 libucm.so.0 libucs_signal.so.0
+STUBS   := libucp.so libuct.so libucs.so libucm.so
+PC      := ucx.pc ucx-uct.pc ucx-ucs.pc
+CMAKE   := ucx-config.cmake ucx-config-version.cmake ucx-targets.cmake
+
+# Where the genuine packages that tests compare with are put; see abi-tests/tools/provision.
+UCX_RS_DEPS ?= $(CURDIR)/.deps
+export UCX_RS_DEPS
+
+.PHONY: all libs cdylib install uninstall headers demo test test-clients soak bench lint deps clean
+.DELETE_ON_ERROR:
+
+all: libs
+
+# ---- libraries -------------------------------------------------------------------------------
+
+cdylib:
+	$(CARGO) build --release --lib
+
+libs: cdylib
+	@$(MAKE) --no-print-directory $(BUILD)/stamp
+
+$(CDYLIB): cdylib
+
+# Everything in build/lib follows from the one shared object.
+$(BUILD)/stamp: $(CDYLIB) Makefile abi-tests/tools/stubs.py $(wildcard pkgconfig/*.in pkgconfig/cmake/*.in)
+	@mkdir -p $(LIB)/pkgconfig $(LIB)/cmake/ucx
+	install -m 755 $(CDYLIB) $(REAL).new && mv -f $(REAL).new $(REAL)
+	ln -sfn libucp.so.0.0.0 $(LIB)/libucp.so.0
+	$(foreach name,$(EMPTY),$(call link_empty,$(name),$(LIB)/$(name)) &&) true
+	$(PYTHON) abi-tests/tools/stubs.py $(LIB)/libucp.so.0 $(LIB)
+	ln -sfn libucs_signal.so.0 $(LIB)/libucs_signal.so
+	ln -sfn ../include $(BUILD)/include
+	$(call fill,pkgconfig,$(PC),$(LIB)/pkgconfig,$(CURDIR)/$(BUILD),$${prefix}/lib,$${prefix}/include)
+	$(call fill,pkgconfig/cmake,$(CMAKE),$(LIB)/cmake/ucx,$(CURDIR)/$(BUILD),,)
+	@touch $@
+
+# $(call link_empty,SONAME,FILE): an object whose only content is that it needs libucp.so.0.
+define link_empty
+$(CC) -shared -nostdlib -x c /dev/null -x none -o $(2).new -Wl,-soname,$(1) -Wl,--build-id=none \
+  -Wl,--disable-new-dtags,-rpath,'$$ORIGIN' -Wl,--no-as-needed $(LIB)/libucp.so.0 && mv -f $(2).new $(2)
+endef
+
+# $(call fill,FROM,FILES,TO,PREFIX,LIBDIR,INCLUDEDIR): templates with their values filled in.
+define fill
+@for f in $(2); do sed -e 's|@PREFIX@|$(4)|; s|@LIBDIR@|$(5)|; s|@INCLUDEDIR@|$(6)|' \
+  -e 's|@VERSION@|$(VERSION)|; s|@INCLUDE_FROM_LIB@|$(or $(7),../include)|' \
+  $(1)/$$f.in > $(3)/$$f; done
+endef
+
+# ---- installation ----------------------------------------------------------------------------
+
+# The path from the library folder to the headers, for the CMake package, which may be moved.
+INCLUDE_FROM_LIB = $(shell realpath -m --relative-to='$(LIBDIR)' '$(INCLUDEDIR)')
+
+install: libs
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/ucx $(DESTDIR)$(INCLUDEDIR)
+	install -m 755 $(REAL) $(DESTDIR)$(LIBDIR)/libucp.so.0.0.0
+	ln -sfn libucp.so.0.0.0 $(DESTDIR)$(LIBDIR)/libucp.so.0
+	for f in $(EMPTY); do \
+	  install -m 755 $(LIB)/$$f $(DESTDIR)$(LIBDIR)/$$f.0.0 && \
+	  ln -sfn $$f.0.0 $(DESTDIR)$(LIBDIR)/$$f || exit 1; done
+	for f in $(STUBS); do install -m 755 $(LIB)/$$f $(DESTDIR)$(LIBDIR)/$$f || exit 1; done
+	ln -sfn libucs_signal.so.0 $(DESTDIR)$(LIBDIR)/libucs_signal.so
+	if [ -d include ]; then cd include && find . -name '*.h' | while read -r h; do \
+	  install -D -m 644 "$$h" "$(abspath $(DESTDIR)$(INCLUDEDIR))/$$h" || exit 1; done; fi
+	$(call fill,pkgconfig,$(PC),$(DESTDIR)$(LIBDIR)/pkgconfig,$(PREFIX),$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR)),$(patsubst $(PREFIX)/%,$${prefix}/%,$(INCLUDEDIR)))
+	$(call fill,pkgconfig/cmake,$(CMAKE),$(DESTDIR)$(LIBDIR)/cmake/ucx,$(PREFIX),,,$(INCLUDE_FROM_LIB))
+
+uninstall:
+	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libucp.so.0 libucp.so.0.0.0 $(EMPTY) $(addsuffix .0.0,$(EMPTY)) $(STUBS) libucs_signal.so)
+	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/pkgconfig/,$(PC)) $(addprefix $(DESTDIR)$(LIBDIR)/cmake/ucx/,$(CMAKE))
+	if [ -d include ]; then cd include && find . -name '*.h' | while read -r h; do \
+	  rm -f "$(abspath $(DESTDIR)$(INCLUDEDIR))/$$h"; done; fi
+
+clean:
+	$(CARGO) clean
+	rm -rf $(BUILD)

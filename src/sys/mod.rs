@@ -4,3 +4,8 @@
 pub mod cpu;
 pub mod image;
 pub mod stdio;
+
+pub mod epoll;
+pub mod net;
+pub mod netdev;
+pub mod netlink;

@@ -14,6 +14,7 @@ pub mod ep;
 pub mod iface;
 pub mod md;
 pub mod registry;
+pub mod tcp;
 
 pub use ep::{Ep, EpParams, IoVec, IoVecMut, Post};
 pub use iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, IfaceParams, PerfAttr, Place};

@@ -4,5 +4,6 @@ use super::md::Component;
 
 /// All components. A new transport adds its line here.
 pub fn components() -> &'static [&'static dyn Component] {
-    &[]
+    static ALL: &[&dyn Component] = &[&super::tcp::TCP];
+    ALL
 }

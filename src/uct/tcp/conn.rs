@@ -1,0 +1,132 @@
+//! A connection to one peer interface: what an endpoint sends through, and what messages come
+//! from. It outlives its socket (until connected, and while waiting to connect again) and its
+//! endpoint (until the peer has closed its own).
+
+use std::cell::{Cell, RefCell};
+use std::os::fd::RawFd;
+use std::time::Instant;
+
+use socket2::Socket;
+
+use crate::ucs::status::Error;
+
+use super::rx::Rx;
+use super::tx::TxQueue;
+use super::wire::{FRAME_LEN, HELLO_LEN, IfaceId};
+
+/// How far a connection is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// `connect` is under way.
+    Connecting,
+    /// Our greeting was sent, the answer is awaited.
+    Greeting,
+    /// Both sides connected at once and the peer's connection is to be used: it is awaited.
+    WaitPeer,
+    /// Trying again after a pause.
+    Backoff,
+    Up,
+    /// The peer has closed in good order. Sending connects again.
+    Idle,
+    Failed(Error),
+    Closed,
+}
+
+/// A greeting that comes in.
+#[derive(Debug)]
+pub struct Incoming {
+    pub bytes: [u8; HELLO_LEN],
+    pub len: usize,
+}
+
+impl Default for Incoming {
+    fn default() -> Self {
+        Incoming {
+            bytes: [0; HELLO_LEN],
+            len: 0,
+        }
+    }
+}
+
+pub struct Conn {
+    pub peer: IfaceId,
+    pub sequence: u64,
+    /// Found by peer and sequence; not so the other end of a connection to ourselves.
+    pub listed: Cell<bool>,
+    /// Of the endpoint, while there is one.
+    pub token: Cell<Option<u64>>,
+    pub state: Cell<State>,
+    /// Up, and nothing queued: send at once.
+    pub ready: Cell<bool>,
+    /// The socket's descriptor, or -1.
+    pub fd: Cell<RawFd>,
+    pub socket: RefCell<Option<Socket>>,
+    /// The key of its events.
+    pub key: Cell<u64>,
+    /// Room to send is waited for.
+    pub want_write: Cell<bool>,
+    /// Our close frame is queued or sent.
+    pub close_queued: Cell<bool>,
+    /// The peer's close frame has come.
+    pub peer_closed: Cell<bool>,
+    /// Sending has failed; what can still be read comes first.
+    pub send_error: Cell<Option<Error>>,
+    pub retries: Cell<u32>,
+    /// When to act in `Backoff` and `WaitPeer`.
+    pub deadline: Cell<Option<Instant>>,
+    /// Longest message that the peer may send.
+    pub max_message: Cell<u32>,
+    pub answer: RefCell<Incoming>,
+    pub tx: RefCell<TxQueue>,
+    pub rx: RefCell<Rx>,
+}
+
+impl Conn {
+    pub fn new(peer: IfaceId, sequence: u64, token: Option<u64>) -> Conn {
+        Conn {
+            peer,
+            sequence,
+            listed: Cell::new(false),
+            token: Cell::new(token),
+            state: Cell::new(State::Backoff),
+            ready: Cell::new(false),
+            fd: Cell::new(-1),
+            socket: RefCell::new(None),
+            key: Cell::new(u64::MAX),
+            want_write: Cell::new(false),
+            close_queued: Cell::new(false),
+            peer_closed: Cell::new(false),
+            send_error: Cell::new(None),
+            retries: Cell::new(0),
+            deadline: Cell::new(None),
+            max_message: Cell::new(0),
+            answer: RefCell::default(),
+            tx: RefCell::default(),
+            rx: RefCell::default(),
+        }
+    }
+
+    /// Nothing but our close frame waits to be sent.
+    pub fn close_only(&self) -> bool {
+        let tx = self.tx.borrow();
+        tx.is_empty() || (self.close_queued.get() && tx.is_short(FRAME_LEN))
+    }
+
+    /// No connection attempt of ours can be under way at the peer.
+    pub fn adoptable(&self) -> bool {
+        matches!(
+            self.state.get(),
+            State::WaitPeer | State::Backoff | State::Idle
+        )
+    }
+}
+
+impl std::fmt::Display for Conn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "connection {} to {}:{}",
+            self.sequence, self.peer.ip, self.peer.port
+        )
+    }
+}

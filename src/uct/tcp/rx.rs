@@ -1,0 +1,324 @@
+//! Receiving: many frames per call out of one buffer, long payloads straight to their place.
+
+use std::io::{self, ErrorKind};
+use std::mem;
+use std::rc::Rc;
+
+use crate::sys::net;
+use crate::ucs_diag;
+use crate::uct::{Events, Place};
+
+use super::conn::{Conn, State};
+use super::iface::Shared;
+use super::io as tcp_io;
+use super::wire::{FRAME_LEN, Frame};
+
+/// Reads per call and connection, so that one can't starve the others.
+const READS: usize = 8;
+/// After a long message the next is likely long too: only its head is read to the buffer.
+const HEAD: usize = 512;
+/// Memory that a connection keeps for the rests of frames.
+const KEEP: usize = 16 << 10;
+
+/// Where in the stream a connection is.
+#[derive(Debug, Default)]
+pub struct Rx {
+    mode: Mode,
+    after_large: bool,
+}
+
+#[derive(Debug)]
+enum Mode {
+    /// At a frame, of which these bytes are here.
+    Frames(Vec<u8>),
+    /// In a message that is gathered; `want` bytes in all.
+    Gather { id: u8, data: Vec<u8>, want: usize },
+    /// In the payload of a large message.
+    Place(Large),
+}
+
+impl Default for Mode {
+    fn default() -> Self {
+        Mode::Frames(Vec::new())
+    }
+}
+
+#[derive(Debug)]
+struct Large {
+    id: u8,
+    header: Vec<u8>,
+    offset: usize,
+    total: usize,
+    /// Nobody wants the rest.
+    discard: bool,
+}
+
+/// What a read came to.
+enum Step {
+    /// Events; there may be more to read.
+    More(usize),
+    /// Events; nothing is left for now.
+    Drained(usize),
+    /// End of stream, or an error. `true`: between two frames.
+    End(Option<io::Error>, bool),
+    /// The peer sent what is no frame.
+    Garbage,
+    NoMemory,
+    /// The connection was closed from inside a callback.
+    Gone(usize),
+}
+
+fn failed(error: io::Error, boundary: bool) -> Step {
+    match error.kind() {
+        ErrorKind::WouldBlock => Step::Drained(0),
+        ErrorKind::OutOfMemory => Step::NoMemory,
+        _ => Step::End(Some(error), boundary),
+    }
+}
+
+impl Large {
+    /// Hands over bytes that are in the buffer already. `Err`: the message is to be gathered.
+    fn feed(&mut self, mut data: &[u8], events: &dyn Events) -> Result<(), ()> {
+        while !data.is_empty() {
+            if !self.discard {
+                match events.place(self.id, &self.header, self.offset, self.total) {
+                    Place::Buffer(place, max) if max > 0 => {
+                        let n = data.len().min(max);
+                        let (now, rest) = data.split_at(n);
+                        tcp_io::copy_to(place, now);
+                        self.offset += n;
+                        data = rest;
+                        continue;
+                    }
+                    Place::Copy if self.offset == 0 => return Err(()),
+                    _ => self.discard = true,
+                }
+            }
+            self.offset += data.len();
+            data = &[];
+        }
+        Ok(())
+    }
+
+    /// Reads what is there to its place.
+    fn read(&mut self, fd: i32, scratch: &mut [u8], events: &dyn Events) -> io::Result<usize> {
+        let left = self.total - self.offset;
+        if !self.discard {
+            match events.place(self.id, &self.header, self.offset, self.total) {
+                Place::Buffer(place, max) if max > 0 => {
+                    return tcp_io::recv_to(fd, place, left.min(max));
+                }
+                _ => self.discard = true,
+            }
+        }
+        let len = left.min(scratch.len());
+        net::recv(fd, scratch.get_mut(..len).unwrap_or_default())
+    }
+
+    fn finished(&self, events: &dyn Events) {
+        if !self.discard {
+            events.placed(self.id, &self.header, self.total);
+        }
+    }
+}
+
+impl Shared {
+    /// Reads and delivers what has come on `conn`, returns the number of events.
+    pub fn receive(&self, conn: &Rc<Conn>, events: &dyn Events) -> usize {
+        let mut buffer = self.rx_buffer.take();
+        let mut rx = conn.rx.take();
+        let mut count = 0;
+        let mut end = None;
+        for _ in 0..READS {
+            match self.read_once(conn, &mut rx, &mut buffer, events) {
+                Step::More(n) => count += n,
+                Step::Drained(n) | Step::Gone(n) => {
+                    count += n;
+                    break;
+                }
+                other => {
+                    end = Some(other);
+                    break;
+                }
+            }
+        }
+        self.rx_buffer.set(buffer);
+        conn.rx.replace(rx);
+        match end {
+            Some(Step::End(error, boundary)) => self.peer_gone(conn, error, boundary),
+            Some(Step::Garbage) => {
+                ucs_diag!("{conn}: received what is no frame, closing it");
+                self.fail(conn, crate::ucs::status::Error::ConnectionReset);
+            }
+            Some(Step::NoMemory) => self.fail(conn, crate::ucs::status::Error::NoMemory),
+            _ => {
+                if count > 0 {
+                    self.finish_close(conn);
+                }
+                return count;
+            }
+        }
+        count + 1
+    }
+
+    fn read_once(
+        &self,
+        conn: &Rc<Conn>,
+        rx: &mut Rx,
+        buffer: &mut [u8],
+        events: &dyn Events,
+    ) -> Step {
+        let fd = conn.fd.get();
+        if fd < 0 || conn.state.get() != State::Up {
+            return Step::Gone(0);
+        }
+        match &mut rx.mode {
+            Mode::Frames(partial) => {
+                let mut partial = mem::take(partial);
+                let have = partial.len();
+                let room = buffer.len().saturating_sub(have);
+                let limit = if rx.after_large { room.min(HEAD) } else { room };
+                let Some(space) = buffer.get_mut(have..have + limit) else {
+                    return Step::Garbage;
+                };
+                let n = match net::recv(fd, space) {
+                    Ok(0) => return Step::End(None, have == 0),
+                    Ok(n) => n,
+                    Err(error) => {
+                        rx.mode = Mode::Frames(partial);
+                        return failed(error, have == 0);
+                    }
+                };
+                if let Some(head) = buffer.get_mut(..have) {
+                    head.copy_from_slice(&partial);
+                }
+                partial.clear();
+                rx.after_large = false;
+                let data = buffer.get(..have + n).unwrap_or_default();
+                let capacity = buffer.len();
+                match self.frames(conn, rx, data, partial, capacity, events) {
+                    Step::More(events) if n < limit => match rx.mode {
+                        Mode::Frames(_) => Step::Drained(events),
+                        _ => Step::More(events),
+                    },
+                    step => step,
+                }
+            }
+            Mode::Gather { id, data, want } => match tcp_io::recv_append(fd, data, *want) {
+                Ok(0) => Step::End(None, false),
+                Ok(_) if data.len() < *want => Step::More(0),
+                Ok(_) => {
+                    let (id, data) = (*id, mem::take(data));
+                    rx.mode = Mode::default();
+                    events.am(id, &data);
+                    Step::More(1)
+                }
+                Err(error) => failed(error, false),
+            },
+            Mode::Place(large) => match large.read(fd, buffer, events) {
+                Ok(0) => Step::End(None, false),
+                Ok(n) => {
+                    large.offset += n;
+                    if large.offset < large.total {
+                        return Step::More(1);
+                    }
+                    if let Mode::Place(large) = mem::take(&mut rx.mode) {
+                        large.finished(events);
+                    }
+                    rx.after_large = true;
+                    Step::More(1)
+                }
+                Err(error) => failed(error, false),
+            },
+        }
+    }
+
+    /// Delivers the frames in `data`; what is left of the last becomes the new mode. `spare` is
+    /// an empty vector to keep the rest in.
+    fn frames(
+        &self,
+        conn: &Rc<Conn>,
+        rx: &mut Rx,
+        data: &[u8],
+        mut spare: Vec<u8>,
+        capacity: usize,
+        events: &dyn Events,
+    ) -> Step {
+        let max_message = conn.max_message.get();
+        let mut rest = data;
+        let mut count = 0;
+        while let Some((head, body)) = rest.split_first_chunk::<FRAME_LEN>() {
+            match Frame::decode(head, max_message) {
+                Some(Frame::Message { id, len }) => {
+                    let len = len as usize;
+                    match body.split_at_checked(len) {
+                        Some((message, next)) => {
+                            rest = next;
+                            events.am(id, message);
+                        }
+                        None if FRAME_LEN + len > capacity => {
+                            rx.mode = gather(id, body, len);
+                            return Step::More(count);
+                        }
+                        None => break,
+                    }
+                }
+                Some(Frame::Large {
+                    id,
+                    header,
+                    payload,
+                }) => {
+                    let (header, payload) = (usize::from(header), payload as usize);
+                    if header > max_message as usize {
+                        return Step::Garbage;
+                    }
+                    if let Some((message, next)) = body.split_at_checked(header + payload) {
+                        rest = next;
+                        events.am(id, message);
+                    } else if let Some((head, part)) = body.split_at_checked(header) {
+                        let mut large = Large {
+                            id,
+                            header: head.to_vec(),
+                            offset: 0,
+                            total: payload,
+                            discard: false,
+                        };
+                        rx.mode = match large.feed(part, events) {
+                            Ok(()) => Mode::Place(large),
+                            Err(()) => gather(id, body, header + payload),
+                        };
+                        return Step::More(count + 1);
+                    } else {
+                        break;
+                    }
+                }
+                Some(Frame::Close) => {
+                    if !body.is_empty() {
+                        return Step::Garbage;
+                    }
+                    rest = body;
+                    self.peer_closes(conn);
+                }
+                None => return Step::Garbage,
+            }
+            count += 1;
+            if conn.fd.get() < 0 {
+                return Step::Gone(count);
+            }
+        }
+        if spare.capacity() > KEEP {
+            spare = Vec::new();
+        }
+        spare.extend_from_slice(rest);
+        rx.mode = Mode::Frames(spare);
+        Step::More(count)
+    }
+}
+
+fn gather(id: u8, part: &[u8], want: usize) -> Mode {
+    Mode::Gather {
+        id,
+        data: part.to_vec(),
+        want,
+    }
+}

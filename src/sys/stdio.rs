@@ -17,3 +17,12 @@ pub fn write_all(fd: RawFd, mut bytes: &[u8]) {
         }
     }
 }
+
+/// Writes to a stream of the C library, in order with what the program writes there.
+///
+/// # Safety
+/// `stream` is open.
+pub unsafe fn write_stream(stream: *mut libc::FILE, bytes: &[u8]) {
+    // SAFETY: pointer and length describe a live slice; the stream is the caller's.
+    unsafe { libc::fwrite(bytes.as_ptr().cast(), 1, bytes.len(), stream) };
+}

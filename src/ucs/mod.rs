@@ -3,4 +3,6 @@
 pub mod arch;
 pub mod config;
 pub mod log;
+pub mod sockaddr;
 pub mod status;
+pub mod strings;

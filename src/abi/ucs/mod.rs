@@ -12,6 +12,7 @@ pub mod memory;
 pub mod profile;
 pub mod stats;
 pub mod sys;
+pub(crate) mod text;
 pub mod time;
 pub mod r#type;
 pub mod vfs;

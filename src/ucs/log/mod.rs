@@ -14,6 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use settings::{Settings, glob_match, parse_level};
 use sink::Sink;
+pub use sink::expand as expand_template;
 
 /// `ucs_log_level_t`: a message is printed when its level is not above the one in force.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

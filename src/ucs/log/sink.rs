@@ -114,7 +114,7 @@ fn numbered(path: &Path, index: u32) -> PathBuf {
 
 /// Replaces `%p` (process id), `%h` (host), `%c` (first CPU of the affinity), `%t` (time), `%u`
 /// (user), `%e` (program), `%i` (user id) and `%%`; other letters stay as they are.
-pub(super) fn expand(template: &str) -> String {
+pub fn expand(template: &str) -> String {
     let mut out = String::new();
     let mut chars = template.chars();
     while let Some(c) = chars.next() {

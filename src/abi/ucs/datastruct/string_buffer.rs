@@ -1,6 +1,8 @@
 //! `ucs/datastruct/string_buffer.h`.
 
 use crate::abi::prelude::*;
+use crate::abi::ucs::text;
+use crate::ucs::strings;
 
 pub type ucs_string_buffer_translate_cb_t = Option<unsafe extern "C" fn(ch: c_char) -> c_char>;
 
@@ -16,7 +18,15 @@ pub struct ucs_string_buffer_t {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_init(strb: *mut ucs_string_buffer_t) {
-    let _ = strb;
+    if !strb.is_null() {
+        let empty = ucs_string_buffer_t {
+            buffer: core::ptr::null_mut(),
+            length: 0,
+            capacity: 0,
+        };
+        // SAFETY: not NULL, so the caller's own.
+        unsafe { strb.write(empty) };
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -25,23 +35,49 @@ pub unsafe extern "C" fn ucs_string_buffer_init_fixed(
     buffer: *mut c_char,
     capacity: usize,
 ) {
-    let _ = (strb, buffer, capacity);
+    if strb.is_null() {
+        return;
+    }
+    // SAFETY: the caller's own; its storage has `capacity` bytes.
+    unsafe {
+        if capacity > 0 && !buffer.is_null() {
+            buffer.write(0);
+        }
+        let fixed = 1 << 63;
+        strb.write(ucs_string_buffer_t {
+            buffer,
+            length: 0,
+            capacity: capacity | fixed,
+        });
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_cleanup(strb: *mut ucs_string_buffer_t) {
-    let _ = strb;
+    if strb.is_null() {
+        return;
+    }
+    if !Buffer(strb).fixed() {
+        // SAFETY: the storage is ours: NULL or from malloc.
+        unsafe { libc::free((*strb).buffer.cast()) };
+    }
+    // SAFETY: not NULL, so the caller's own.
+    unsafe { ucs_string_buffer_init(strb) };
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_reset(strb: *mut ucs_string_buffer_t) {
-    let _ = strb;
+    if !strb.is_null() {
+        Buffer(strb).set_length(0);
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_length(strb: *mut ucs_string_buffer_t) -> usize {
-    let _ = strb;
-    0
+    if strb.is_null() {
+        return 0;
+    }
+    Buffer(strb).bytes().len()
 }
 
 #[unsafe(no_mangle)]
@@ -50,7 +86,11 @@ pub unsafe extern "C" fn ucs_string_buffer_vappendf(
     fmt: *const c_char,
     ap: va_list,
 ) {
-    let _ = (strb, fmt, ap);
+    // SAFETY: the caller passes format and arguments as for vprintf.
+    if let Some(text) = unsafe { text::vformat(fmt, ap) } {
+        // SAFETY: the caller passes a string buffer.
+        unsafe { ucs_string_buffer_push(strb, &text) };
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -60,7 +100,14 @@ pub unsafe extern "C" fn ucs_string_buffer_append_hex(
     size: usize,
     per_line: usize,
 ) {
-    let _ = (strb, data, size, per_line);
+    if data.is_null() {
+        return;
+    }
+    // SAFETY: the caller passes this many bytes, and a string buffer.
+    unsafe {
+        let bytes = core::slice::from_raw_parts(data.cast::<u8>(), size);
+        ucs_string_buffer_push(strb, strings::hex(bytes, per_line).as_bytes());
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -69,7 +116,19 @@ pub unsafe extern "C" fn ucs_string_buffer_append_flags(
     mask: u64,
     flag_names: *mut *const c_char,
 ) {
-    let _ = (strb, mask, flag_names);
+    let bits = (0..64usize).filter(|bit| mask & (1 << bit) != 0);
+    let (names, separator): (Vec<_>, _) = if flag_names.is_null() {
+        (bits.map(|bit| bit.to_string()).collect(), ",")
+    } else {
+        // SAFETY: the caller's list has a name for each bit that is set.
+        (
+            bits.map(|bit| unsafe { text::read(flag_names.add(bit).read()) }.into_owned())
+                .collect(),
+            "|",
+        )
+    };
+    // SAFETY: the caller passes a string buffer.
+    unsafe { ucs_string_buffer_push(strb, names.join(separator).as_bytes()) };
 }
 
 #[unsafe(no_mangle)]
@@ -78,7 +137,17 @@ pub unsafe extern "C" fn ucs_string_buffer_append_iovec(
     iov: *const iovec,
     iovcnt: usize,
 ) {
-    let _ = (strb, iov, iovcnt);
+    if iov.is_null() {
+        return;
+    }
+    // SAFETY: the caller passes this many entries.
+    let entries = unsafe { core::slice::from_raw_parts(iov, iovcnt) };
+    let texts: Vec<_> = entries
+        .iter()
+        .map(|e| format!("{:p},{}", e.iov_base, e.iov_len))
+        .collect();
+    // SAFETY: the caller passes a string buffer.
+    unsafe { ucs_string_buffer_push(strb, texts.join("|").as_bytes()) };
 }
 
 #[unsafe(no_mangle)]
@@ -86,7 +155,12 @@ pub unsafe extern "C" fn ucs_string_buffer_append_saddr(
     strb: *mut ucs_string_buffer_t,
     sa: *const sockaddr,
 ) {
-    let _ = (strb, sa);
+    let mut text = [0; UCS_SOCKADDR_STRING_LEN as usize];
+    // SAFETY: the caller passes an address and a string buffer; the text has the length said.
+    unsafe {
+        let text = ucs_sockaddr_str(sa, text.as_mut_ptr(), text.len());
+        ucs_string_buffer_push(strb, text::bytes(text).unwrap_or_default());
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -94,7 +168,20 @@ pub unsafe extern "C" fn ucs_string_buffer_rtrim(
     strb: *mut ucs_string_buffer_t,
     charset: *const c_char,
 ) {
-    let _ = (strb, charset);
+    if strb.is_null() {
+        return;
+    }
+    let buffer = Buffer(strb);
+    // SAFETY: a C string or NULL.
+    let keep = |byte: &u8| !unsafe { in_set(*byte, charset) };
+    let length = buffer
+        .bytes()
+        .iter()
+        .rposition(keep)
+        .map_or(0, |last| last + 1);
+    if length < buffer.bytes().len() {
+        buffer.set_length(length);
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -102,13 +189,29 @@ pub unsafe extern "C" fn ucs_string_buffer_rbrk(
     strb: *mut ucs_string_buffer_t,
     delim: *const c_char,
 ) {
-    let _ = (strb, delim);
+    if strb.is_null() {
+        return;
+    }
+    let buffer = Buffer(strb);
+    // SAFETY: a C string or NULL.
+    let found = buffer
+        .bytes()
+        .iter()
+        .rposition(|byte| unsafe { in_set(*byte, delim) });
+    if let Some(at) = found {
+        buffer.set_length(at);
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_cstr(strb: *const ucs_string_buffer_t) -> *const c_char {
-    let _ = strb;
-    core::ptr::null()
+    // SAFETY: the caller passes a string buffer, whose storage ends with NUL once it has a length.
+    unsafe {
+        if strb.is_null() || (*strb).length == 0 || (*strb).buffer.is_null() {
+            return c"".as_ptr();
+        }
+        (*strb).buffer
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -117,15 +220,40 @@ pub unsafe extern "C" fn ucs_string_buffer_dump(
     line_prefix: *const c_char,
     stream: *mut FILE,
 ) {
-    let _ = (strb, line_prefix, stream);
+    if strb.is_null() || stream.is_null() {
+        return;
+    }
+    // SAFETY: a C string or NULL.
+    let prefix = unsafe { text::bytes(line_prefix) }.unwrap_or_default();
+    let mut out = Vec::new();
+    for line in Buffer(strb.cast_mut())
+        .bytes()
+        .split_inclusive(|byte| *byte == b'\n')
+    {
+        out.extend(prefix);
+        out.extend(line);
+    }
+    // SAFETY: the caller's open stream.
+    unsafe { crate::sys::stdio::write_stream(stream, &out) };
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_extract_mem(
     strb: *mut ucs_string_buffer_t,
 ) -> *mut c_char {
-    let _ = strb;
-    core::ptr::null_mut()
+    if strb.is_null() {
+        return core::ptr::null_mut();
+    }
+    let buffer = Buffer(strb);
+    if buffer.fixed() {
+        return text::malloc_copy(buffer.bytes());
+    }
+    // SAFETY: the storage is from malloc; it goes to the caller, and ours is forgotten.
+    unsafe {
+        let memory = (*strb).buffer;
+        ucs_string_buffer_init(strb);
+        memory
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -134,8 +262,26 @@ pub unsafe extern "C" fn ucs_string_buffer_next_token(
     token: *mut c_char,
     delimiters: *const c_char,
 ) -> *mut c_char {
-    let _ = (strb, token, delimiters);
-    core::ptr::null_mut()
+    if strb.is_null() {
+        return core::ptr::null_mut();
+    }
+    // SAFETY: `token` is NULL or what an earlier call returned, so inside the storage.
+    unsafe {
+        let begin = (*strb).buffer;
+        let end = begin.wrapping_add((*strb).length);
+        let next = match text::bytes(token) {
+            None => begin,
+            Some(token_bytes) => token.add(token_bytes.len() + 1),
+        };
+        if begin.is_null() || next >= end {
+            return core::ptr::null_mut();
+        }
+        let rest = text::bytes(next).unwrap_or_default();
+        if let Some(at) = rest.iter().position(|byte| in_set(*byte, delimiters)) {
+            next.add(at).write(0);
+        }
+        next
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -144,7 +290,17 @@ pub unsafe extern "C" fn ucs_string_buffer_appendc(
     c: c_int,
     count: usize,
 ) {
-    let _ = (strb, c, count);
+    if strb.is_null() {
+        return;
+    }
+    let buffer = Buffer(strb);
+    let room = buffer.reserve(count);
+    let length = buffer.bytes().len();
+    if room > 0 {
+        // SAFETY: there is room for this many bytes after the present ones.
+        unsafe { core::ptr::write_bytes((*strb).buffer.add(length), c as u8, room) };
+        buffer.set_length(length + room);
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -152,7 +308,127 @@ pub unsafe extern "C" fn ucs_string_buffer_translate(
     strb: *mut ucs_string_buffer_t,
     cb: ucs_string_buffer_translate_cb_t,
 ) {
-    let _ = (strb, cb);
+    let Some(cb) = cb.filter(|_| !strb.is_null()) else {
+        return;
+    };
+    let buffer = Buffer(strb);
+    let length = buffer.bytes().len();
+    let mut kept = 0;
+    for index in 0..length {
+        // SAFETY: both indices are below the length; the callback is the caller's.
+        unsafe {
+            let byte = cb((*strb).buffer.add(index).read());
+            if byte != 0 {
+                (*strb).buffer.add(kept).write(byte);
+                kept += 1;
+            }
+        }
+    }
+    if length > 0 {
+        buffer.set_length(kept);
+    }
+}
+
+/// Either of these in `capacity` means that the storage is not ours: bit 63 is how UCX 1.22 marks
+/// it, bit 0 how 1.13 does. Capacities of our own storage are even and below bit 63.
+const FIXED_BITS: usize = 1 << 63 | 1;
+
+/// Room that is added at least.
+const GROW: usize = 32;
+
+/// A string buffer behind a pointer from C.
+struct Buffer(*mut ucs_string_buffer_t);
+
+impl Buffer {
+    fn fixed(&self) -> bool {
+        // SAFETY: whoever made this has checked the pointer.
+        unsafe { (*self.0).capacity & FIXED_BITS != 0 }
+    }
+
+    /// Bytes of storage, the final NUL included. An odd fixed capacity loses a byte.
+    fn capacity(&self) -> usize {
+        // SAFETY: as above.
+        unsafe { (*self.0).capacity & !FIXED_BITS }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the storage holds `length` bytes once there is any.
+        unsafe {
+            match (*self.0).buffer.is_null() {
+                true => &[],
+                false => core::slice::from_raw_parts((*self.0).buffer.cast(), (*self.0).length),
+            }
+        }
+    }
+
+    /// Makes room for `more` bytes and a NUL; returns for how many bytes there is room.
+    fn reserve(&self, more: usize) -> usize {
+        let length = self.bytes().len();
+        let wanted = length.saturating_add(more).saturating_add(1);
+        if wanted > self.capacity() && !self.fixed() && wanted <= isize::MAX as usize / 2 {
+            let capacity = wanted
+                .max(self.capacity() * 2)
+                .max(GROW)
+                .next_multiple_of(2);
+            // SAFETY: the storage is ours: NULL or from malloc.
+            unsafe {
+                let new = libc::realloc((*self.0).buffer.cast(), capacity);
+                if !new.is_null() {
+                    (*self.0).buffer = new.cast();
+                    (*self.0).capacity = capacity;
+                }
+            }
+        }
+        self.capacity().saturating_sub(length + 1).min(more)
+    }
+
+    /// Sets the length to one for which there is room, and ends the string there.
+    fn set_length(&self, length: usize) {
+        // SAFETY: callers pass a length below the capacity, or there is no storage.
+        unsafe {
+            (*self.0).length = length;
+            if length < self.capacity() && !(*self.0).buffer.is_null() {
+                (*self.0).buffer.add(length).write(0);
+            }
+        }
+    }
+
+    /// Appends what there is room for.
+    fn push(&self, bytes: &[u8]) {
+        let room = self.reserve(bytes.len());
+        let length = self.bytes().len();
+        if room > 0 {
+            // SAFETY: there is room for this many bytes after the present ones.
+            unsafe {
+                core::ptr::copy(bytes.as_ptr(), (*self.0).buffer.add(length).cast(), room);
+            }
+        }
+        if !self.bytes().is_empty() || room > 0 || self.capacity() > 0 {
+            self.set_length(length + room);
+        }
+    }
+}
+
+/// Appends bytes to a string buffer, for the other modules of the boundary.
+///
+/// # Safety
+/// `strb` is NULL or a string buffer.
+pub(crate) unsafe fn ucs_string_buffer_push(strb: *mut ucs_string_buffer_t, bytes: &[u8]) {
+    if !strb.is_null() {
+        Buffer(strb).push(bytes);
+    }
+}
+
+/// Whether a byte is in `charset`, or white space where that is NULL.
+///
+/// # Safety
+/// `charset` is NULL or a C string.
+unsafe fn in_set(byte: u8, charset: *const c_char) -> bool {
+    // SAFETY: as the caller promises.
+    match unsafe { text::bytes(charset) } {
+        Some(set) => set.contains(&byte),
+        None => byte.is_ascii_whitespace() || byte == 0x0b,
+    }
 }
 
 // Variadic: the bodies are in C (see `variadic.c`), only declared here.

@@ -1,6 +1,9 @@
 //! `ucs/sys/string.h`.
 
 use crate::abi::prelude::*;
+use crate::abi::ucs::text;
+use crate::ucs::config::{format_size, parse_size};
+use crate::ucs::strings;
 
 pub const UCS_NUMERIC_INF_STR: &str = "inf";
 pub const UCS_VALUE_AUTO_STR: &str = "auto";
@@ -13,7 +16,19 @@ pub const UCS_VALUE_UNKNOWN_STR: &str = "unknown";
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_expand_path(path: *const c_char, fullpath: *mut c_char, max: usize) {
-    let _ = (path, fullpath, max);
+    if path.is_null() || fullpath.is_null() || max == 0 {
+        return;
+    }
+    // SAFETY: a C string.
+    let relative = unsafe { text::read(path) };
+    let absolute = std::path::absolute(&*relative).ok();
+    let full = std::fs::canonicalize(&*relative).ok().or(absolute);
+    let full = full.map_or_else(
+        || relative.to_string(),
+        |p| p.to_string_lossy().into_owned(),
+    );
+    // SAFETY: the caller has room for `max` bytes.
+    unsafe { text::write(fullpath, max, full.as_bytes()) };
 }
 
 #[unsafe(no_mangle)]
@@ -22,24 +37,50 @@ pub unsafe extern "C" fn ucs_fill_filename_template(
     buf: *mut c_char,
     max: usize,
 ) {
-    let _ = (tmpl, buf, max);
+    // SAFETY: the caller passes a C string and room for `max` bytes.
+    unsafe {
+        let name = crate::ucs::log::expand_template(&text::read(tmpl));
+        text::write(buf, max, name.as_bytes());
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_dirname(path: *mut c_char, num_layers: c_int) -> *mut c_char {
-    let _ = (path, num_layers);
-    core::ptr::null_mut()
+    let mut path = path;
+    for _ in 0..num_layers {
+        if path.is_null() {
+            return path;
+        }
+        // SAFETY: the caller's string, which dirname may cut.
+        path = unsafe { libc::dirname(path) };
+    }
+    path
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_strncpy_zero(dest: *mut c_char, src: *const c_char, max: usize) {
-    let _ = (dest, src, max);
+    // SAFETY: the caller passes a C string and room for `max` bytes, all of which are written.
+    unsafe {
+        if let Some(src) = text::bytes(src).filter(|_| !dest.is_null() && max > 0) {
+            let length = src.len().min(max - 1);
+            core::ptr::copy(src.as_ptr().cast(), dest, length);
+            core::ptr::write_bytes(dest.add(length), 0, max - length);
+        }
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_to_id(str: *const c_char) -> u64 {
-    let _ = str;
-    0
+    let mut id = [0; 8];
+    // SAFETY: a C string or NULL.
+    for (to, from) in id
+        .iter_mut()
+        .take(7)
+        .zip(unsafe { text::bytes(str) }.unwrap_or_default())
+    {
+        *to = *from;
+    }
+    u64::from_ne_bytes(id)
 }
 
 #[unsafe(no_mangle)]
@@ -48,8 +89,9 @@ pub unsafe extern "C" fn ucs_memunits_to_str(
     buf: *mut c_char,
     max: usize,
 ) -> *mut c_char {
-    let _ = (value, buf, max);
-    core::ptr::null_mut()
+    // SAFETY: the caller has room for `max` bytes.
+    unsafe { text::write(buf, max, format_size(value).as_bytes()) };
+    buf
 }
 
 #[unsafe(no_mangle)]
@@ -59,8 +101,13 @@ pub unsafe extern "C" fn ucs_memunits_range_str(
     buf: *mut c_char,
     max: usize,
 ) -> *const c_char {
-    let _ = (range_start, range_end, buf, max);
-    core::ptr::null()
+    let range = match range_start == range_end {
+        true => format_size(range_start),
+        false => format!("{}..{}", format_size(range_start), format_size(range_end)),
+    };
+    // SAFETY: the caller has room for `max` bytes.
+    unsafe { text::write(buf, max, range.as_bytes()) };
+    buf
 }
 
 #[unsafe(no_mangle)]
@@ -68,14 +115,28 @@ pub unsafe extern "C" fn ucs_str_to_memunits(
     buf: *const c_char,
     dest: *mut c_void,
 ) -> ucs_status_t {
-    let _ = (buf, dest);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller passes a C string and room for a size.
+    unsafe {
+        match parse_size(&text::read(buf)).filter(|_| !dest.is_null()) {
+            Some(size) => {
+                dest.cast::<usize>().write_unaligned(size);
+                Status::OK
+            }
+            None => Error::InvalidParam.into(),
+        }
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_quantity_prefix_value(prefix: c_char) -> usize {
-    let _ = prefix;
-    0
+    match prefix as u8 {
+        b'B' => 1,
+        b'K' => 1 << 10,
+        b'M' => 1 << 20,
+        b'G' => 1 << 30,
+        b'T' => 1 << 40,
+        _ => 0,
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -85,7 +146,10 @@ pub unsafe extern "C" fn ucs_vsnprintf_safe(
     fmt: *const c_char,
     ap: va_list,
 ) {
-    let _ = (buf, size, fmt, ap);
+    if size > 0 {
+        // SAFETY: the caller passes room, format and arguments as for vsnprintf.
+        unsafe { text::vsnprintf(buf, size, fmt, ap) };
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -94,14 +158,29 @@ pub unsafe extern "C" fn ucs_strncpy_safe(
     src: *const c_char,
     len: usize,
 ) -> *mut c_char {
-    let _ = (dst, src, len);
-    core::ptr::null_mut()
+    // SAFETY: the caller passes a C string and room for `len` bytes.
+    unsafe { text::write(dst, len, text::bytes(src).unwrap_or_default()) };
+    dst
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_strtrim(str: *mut c_char) -> *mut c_char {
-    let _ = str;
-    core::ptr::null_mut()
+    // SAFETY: the caller's own C string, shortened in place.
+    unsafe {
+        let Some(all) = text::bytes(str) else {
+            return str;
+        };
+        let blank = |c: &u8| c.is_ascii_whitespace() || *c == 0x0b;
+        let start = all.iter().position(|c| !blank(c)).unwrap_or(all.len());
+        let end = all
+            .iter()
+            .rposition(|c| !blank(c))
+            .map_or(start, |last| last + 1);
+        if end < all.len() {
+            str.add(end).write(0);
+        }
+        str.add(start)
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -112,8 +191,18 @@ pub unsafe extern "C" fn ucs_str_dump_hex(
     max: usize,
     per_line: usize,
 ) -> *const c_char {
-    let _ = (data, length, buf, max, per_line);
-    core::ptr::null()
+    if data.is_null() {
+        // SAFETY: the caller has room for `max` bytes.
+        unsafe { text::write(buf, max, b"") };
+        return buf;
+    }
+    // SAFETY: the caller passes this many bytes, and room for `max`.
+    unsafe {
+        // No more than can be printed is read.
+        let bytes = core::slice::from_raw_parts(data.cast::<u8>(), length.min(max));
+        text::write(buf, max, strings::hex(bytes, per_line).as_bytes());
+    }
+    buf
 }
 
 #[unsafe(no_mangle)]
@@ -123,14 +212,30 @@ pub unsafe extern "C" fn ucs_flags_str(
     flags: u64,
     str_table: *mut *const c_char,
 ) -> *const c_char {
-    let _ = (str, max, flags, str_table);
-    core::ptr::null()
+    let mut names = Vec::new();
+    for bit in 0..64 {
+        // SAFETY: the caller's list of C strings ends with NULL, beyond which nothing is read.
+        let name = unsafe {
+            let entry = str_table.add(bit).read();
+            if entry.is_null() {
+                break;
+            }
+            text::read(entry)
+        };
+        if flags & (1 << bit) != 0 {
+            names.push(name);
+        }
+    }
+    // SAFETY: the caller has room for `max` bytes.
+    unsafe { text::write(str, max, names.join(",").as_bytes()) };
+    str
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_count_char(str: *const c_char, c: c_char) -> usize {
-    let _ = (str, c);
-    0
+    // SAFETY: a C string or NULL.
+    let bytes = unsafe { text::bytes(str) }.unwrap_or_default();
+    bytes.iter().filter(|byte| **byte == c as u8).count()
 }
 
 #[unsafe(no_mangle)]
@@ -138,8 +243,9 @@ pub unsafe extern "C" fn ucs_string_common_prefix_len(
     str1: *const c_char,
     str2: *const c_char,
 ) -> usize {
-    let _ = (str1, str2);
-    0
+    // SAFETY: C strings or NULL.
+    let (a, b) = unsafe { (text::bytes(str1), text::bytes(str2)) };
+    strings::common_prefix(a.unwrap_or_default(), b.unwrap_or_default())
 }
 
 #[unsafe(no_mangle)]
@@ -147,8 +253,9 @@ pub unsafe extern "C" fn ucs_path_common_parent_length(
     path1: *const c_char,
     path2: *const c_char,
 ) -> usize {
-    let _ = (path1, path2);
-    0
+    // SAFETY: C strings or NULL.
+    let (a, b) = unsafe { (text::bytes(path1), text::bytes(path2)) };
+    strings::common_parent(a.unwrap_or_default(), b.unwrap_or_default())
 }
 
 #[unsafe(no_mangle)]
@@ -157,7 +264,14 @@ pub unsafe extern "C" fn ucs_path_get_common_parent(
     path2: *const c_char,
     common_path: *mut c_char,
 ) {
-    let _ = (path1, path2, common_path);
+    // SAFETY: C strings or NULL; the caller has room for the longer of the paths.
+    unsafe {
+        let length = ucs_path_common_parent_length(path1, path2);
+        let parent = text::bytes(path1)
+            .and_then(|path| path.get(..length))
+            .unwrap_or_default();
+        text::write(common_path, parent.len() + 1, parent);
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -165,14 +279,26 @@ pub unsafe extern "C" fn ucs_path_calc_distance(
     path1: *const c_char,
     path2: *const c_char,
 ) -> usize {
-    let _ = (path1, path2);
-    0
+    // SAFETY: C strings or NULL.
+    let (a, b) = unsafe { (text::bytes(path1), text::bytes(path2)) };
+    strings::path_distance(a.unwrap_or_default(), b.unwrap_or_default())
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mask_str(mask: u64, strb: *mut ucs_string_buffer_t) -> *const c_char {
-    let _ = (mask, strb);
-    core::ptr::null()
+    let bits = match mask {
+        0 => "<none>".to_owned(),
+        _ => (0..64)
+            .filter(|bit| mask & (1 << bit) != 0)
+            .map(|bit| bit.to_string())
+            .collect::<Vec<_>>()
+            .join(", "),
+    };
+    // SAFETY: the caller passes a string buffer.
+    unsafe {
+        ucs_string_buffer_push(strb, bits.as_bytes());
+        ucs_string_buffer_cstr(strb)
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -181,8 +307,20 @@ pub unsafe extern "C" fn ucs_string_find_in_list(
     string_list: *mut *const c_char,
     case_sensitive: c_int,
 ) -> ssize_t {
-    let _ = (str, string_list, case_sensitive);
-    0
+    // SAFETY: the caller passes a C string, and a list of them that ends with NULL.
+    unsafe {
+        let Some(wanted) = text::bytes(str).filter(|_| !string_list.is_null()) else {
+            return -1;
+        };
+        let mut index = 0;
+        while let Some(entry) = text::bytes(string_list.offset(index).read()) {
+            if entry == wanted || case_sensitive == 0 && entry.eq_ignore_ascii_case(wanted) {
+                return index;
+            }
+            index += 1;
+        }
+    }
+    -1
 }
 
 #[unsafe(no_mangle)]
@@ -190,8 +328,17 @@ pub unsafe extern "C" fn ucs_string_alloc_path_buffer(
     buffer_p: *mut *mut c_char,
     name: *const c_char,
 ) -> ucs_status_t {
-    let _ = (buffer_p, name);
-    NOT_IMPLEMENTED
+    let _ = name;
+    // SAFETY: the caller has room for a pointer; malloc accepts any size.
+    unsafe {
+        let buffer: *mut c_char = libc::malloc(libc::PATH_MAX as usize).cast();
+        if buffer.is_null() {
+            return Error::NoMemory.into();
+        }
+        buffer.write(0);
+        buffer_p.write(buffer);
+    }
+    Status::OK
 }
 
 #[unsafe(no_mangle)]
@@ -201,8 +348,20 @@ pub unsafe extern "C" fn ucs_string_alloc_path_buffer_and_get_dirname(
     path: *const c_char,
     dir_p: *mut *const c_char,
 ) -> ucs_status_t {
-    let _ = (buffer_p, name, path, dir_p);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller passes a C string, and room for two pointers.
+    unsafe {
+        let status = ucs_string_alloc_path_buffer(buffer_p, name);
+        if status == Status::OK {
+            let buffer = buffer_p.read();
+            text::write(
+                buffer,
+                libc::PATH_MAX as usize,
+                text::bytes(path).unwrap_or_default(),
+            );
+            dir_p.write(libc::dirname(buffer));
+        }
+        status
+    }
 }
 
 // Variadic: the bodies are in C (see `variadic.c`), only declared here.

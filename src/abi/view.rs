@@ -146,6 +146,7 @@ macro_rules! field {
     ($params:expr, $bit:expr, $($field:tt)+) => {
         $params.get($bit, |p| {
             // SAFETY: only the field's address is computed, within the caller's struct.
+            #[allow(unused_unsafe)]
             unsafe { &raw const (*p).$($field)+ }
         })
     };
@@ -160,7 +161,10 @@ macro_rules! set_field {
             $bit,
             |p| {
                 // SAFETY: only the field's address is computed, within the caller's struct.
-                unsafe { &raw mut (*p).$field }
+                #[allow(unused_unsafe)]
+                unsafe {
+                    &raw mut (*p).$field
+                }
             },
             || $value,
         )

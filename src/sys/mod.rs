@@ -2,10 +2,14 @@
 //! transports, where `unsafe` meets the operating system.
 
 pub mod cpu;
+#[allow(unsafe_code)]
+pub mod event;
 pub mod image;
+pub mod peek;
 pub mod stdio;
 
 pub mod epoll;
 pub mod net;
 pub mod netdev;
 pub mod netlink;
+pub mod usermem;

@@ -3,5 +3,14 @@
 pub mod address;
 pub mod config_table;
 pub mod context;
+pub mod dt;
+pub mod ep;
 pub mod print;
+pub mod proto;
+#[allow(unsafe_code)]
+pub mod request;
 pub mod select;
+pub mod tag;
+pub mod wire;
+pub mod wireup;
+pub mod worker;

@@ -1,5 +1,6 @@
 //! `ucp/`: protocols.
 
+pub mod convert;
 pub mod device;
 pub mod ucp;
 pub mod ucp_compat;

@@ -1,6 +1,50 @@
 //! `ucp/api/ucp_compat.h`.
 
+use std::rc::Rc;
+
 use crate::abi::prelude::*;
+use crate::abi::ucp::convert;
+use crate::ucp::request::{Callback, flag};
+use crate::ucp::tag::{recv, send};
+use crate::ucp::worker::{Posted, ReqOptions, Worker};
+
+/// Progresses until the operation ends: what the blocking calls do.
+fn wait(worker: &Rc<Worker>, posted: Result<Posted, Error>) -> ucs_status_t {
+    match posted {
+        Ok(Posted::Now(result, _)) => result.into(),
+        Err(error) => error.into(),
+        Ok(Posted::Later(req)) => {
+            while req.status() == Status::INPROGRESS {
+                worker.progress();
+            }
+            let status = req.status();
+            req.free(&worker.requests);
+            status
+        }
+    }
+}
+
+/// A tagged send of the calls before nbx.
+///
+/// # Safety
+/// As `ucp_tag_send_nb`.
+unsafe fn tag_send(
+    ep: ucp_ep_h,
+    buffer: *const c_void,
+    count: usize,
+    datatype: ucp_datatype_t,
+    tag: ucp_tag_t,
+    sync: bool,
+    options: &ReqOptions,
+) -> Result<Posted, Error> {
+    // SAFETY: forwarded to the caller.
+    unsafe {
+        let ep = convert::ep_rc(ep)?;
+        let _guard = ep.worker().enter();
+        let buf = convert::send_buf(buffer, count, datatype)?;
+        send::post(&ep, buf, tag, sync, options)
+    }
+}
 
 pub type ucp_atomic_post_op_t = u32;
 pub const UCP_ATOMIC_POST_OP_ADD: ucp_atomic_post_op_t = 0;
@@ -33,30 +77,62 @@ pub struct ucp_listener_accept_handler {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_request_is_completed(request: *mut c_void) -> c_int {
-    let _ = request;
-    0
+    // SAFETY: a live request.
+    let status = unsafe { convert::request(request) }.map(|req| req.status());
+    c_int::from(status.is_some_and(|status| status != Status::INPROGRESS))
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_request_release(request: *mut c_void) {
-    let _ = request;
+    // SAFETY: a live request; its worker lives as long as its requests.
+    unsafe {
+        if let Some(req) = convert::request(request)
+            && let Some(worker) = req.worker_ptr().as_ref()
+        {
+            let _guard = worker.enter();
+            req.release(&worker.requests);
+        }
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_destroy(ep: ucp_ep_h) {
-    let _ = ep;
+    // SAFETY: a live endpoint.
+    let Ok(ep) = (unsafe { convert::ep_rc(ep) }) else {
+        return;
+    };
+    let worker = ep.worker().clone();
+    let _guard = worker.enter();
+    match super::ucp::ep::close(&ep, &ReqOptions::default(), false) {
+        Ok(Posted::Later(req)) => {
+            while req.status() == Status::INPROGRESS {
+                worker.progress();
+            }
+            req.free(&worker.requests);
+        }
+        Ok(Posted::Now(..)) => {}
+        Err(error) => crate::ucs_warn!("disconnect failed: {error}"),
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_disconnect_nb(ep: ucp_ep_h) -> ucs_status_ptr_t {
-    let _ = ep;
-    NOT_IMPLEMENTED_PTR
+    // SAFETY: forwarded to the caller.
+    unsafe { ucp_ep_close_nb(ep, UCP_EP_CLOSE_MODE_FLUSH as c_uint) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_request_alloc(worker: ucp_worker_h) -> *mut c_void {
-    let _ = worker;
-    core::ptr::null_mut()
+    // SAFETY: a live worker.
+    unsafe {
+        let Ok(worker) = convert::worker(worker) else {
+            return core::ptr::null_mut();
+        };
+        let _guard = worker.enter();
+        worker
+            .new_request(&ReqOptions::default())
+            .map_or(core::ptr::null_mut(), |req| req.area())
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -64,8 +140,13 @@ pub unsafe extern "C" fn ucp_request_test(
     request: *mut c_void,
     info: *mut ucp_tag_recv_info_t,
 ) -> ucs_status_t {
-    let _ = (request, info);
-    NOT_IMPLEMENTED
+    // SAFETY: forwarded to the caller.
+    unsafe {
+        match convert::request(request) {
+            Some(req) if req.has_flags(flag::RECV) => ucp_tag_recv_request_test(request, info),
+            _ => ucp_request_check_status(request),
+        }
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -86,14 +167,27 @@ pub unsafe extern "C" fn ucp_rkey_buffer_release(rkey_buffer: *mut c_void) {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_flush(ep: ucp_ep_h) -> ucs_status_t {
-    let _ = ep;
-    NOT_IMPLEMENTED
+    // SAFETY: a live endpoint.
+    let ep = match unsafe { convert::ep_rc(ep) } {
+        Ok(ep) => ep,
+        Err(error) => return error.into(),
+    };
+    let worker = ep.worker();
+    let _guard = worker.enter();
+    let posted = ep.flush(&ReqOptions::default(), false);
+    wait(worker, posted)
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_flush(worker: ucp_worker_h) -> ucs_status_t {
-    let _ = worker;
-    NOT_IMPLEMENTED
+    // SAFETY: a live worker.
+    let worker = match unsafe { convert::worker_rc(worker) } {
+        Ok(worker) => worker,
+        Err(error) => return error.into(),
+    };
+    let _guard = worker.enter();
+    let posted = worker.flush(&ReqOptions::default());
+    wait(&worker, posted)
 }
 
 #[unsafe(no_mangle)]
@@ -231,14 +325,36 @@ pub unsafe extern "C" fn ucp_worker_get_address(
     address_p: *mut *mut ucp_address_t,
     address_length_p: *mut usize,
 ) -> ucs_status_t {
-    let _ = (worker, address_p, address_length_p);
-    NOT_IMPLEMENTED
+    // SAFETY: a live worker, and places for the results.
+    unsafe {
+        let (Ok(worker), Some(to), Some(len)) = (
+            convert::worker(worker),
+            address_p.as_mut(),
+            address_length_p.as_mut(),
+        ) else {
+            return Error::InvalidParam.into();
+        };
+        let _guard = worker.enter();
+        (*to, *len) = super::ucp::worker::give_address(worker, false);
+        if to.is_null() {
+            Error::NoMemory.into()
+        } else {
+            Status::OK
+        }
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_close_nb(ep: ucp_ep_h, mode: c_uint) -> ucs_status_ptr_t {
-    let _ = (ep, mode);
-    NOT_IMPLEMENTED_PTR
+    // SAFETY: a live endpoint.
+    unsafe {
+        convert::status_ptr_of((|| {
+            let ep = convert::ep_rc(ep)?;
+            let _guard = ep.worker().enter();
+            let force = mode == UCP_EP_CLOSE_MODE_FORCE as c_uint;
+            super::ucp::ep::close(&ep, &ReqOptions::default(), force)
+        })())
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -247,8 +363,16 @@ pub unsafe extern "C" fn ucp_ep_flush_nb(
     flags: c_uint,
     cb: ucp_send_callback_t,
 ) -> ucs_status_ptr_t {
-    let _ = (ep, flags, cb);
-    NOT_IMPLEMENTED_PTR
+    let _ = flags;
+    let callback = cb.map_or(Callback::None, Callback::Send);
+    // SAFETY: a live endpoint.
+    unsafe {
+        convert::status_ptr_of((|| {
+            let ep = convert::ep_rc(ep)?;
+            let _guard = ep.worker().enter();
+            ep.flush(&convert::old_options(callback), false)
+        })())
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -313,8 +437,12 @@ pub unsafe extern "C" fn ucp_tag_send_nb(
     tag: ucp_tag_t,
     cb: ucp_send_callback_t,
 ) -> ucs_status_ptr_t {
-    let _ = (ep, buffer, count, datatype, tag, cb);
-    NOT_IMPLEMENTED_PTR
+    let callback = cb.map_or(Callback::None, Callback::Send);
+    // SAFETY: the caller's, as the API describes them.
+    unsafe {
+        let options = convert::old_options(callback);
+        convert::status_ptr_of(tag_send(ep, buffer, count, datatype, tag, false, &options))
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -326,8 +454,15 @@ pub unsafe extern "C" fn ucp_tag_send_nbr(
     tag: ucp_tag_t,
     req: *mut c_void,
 ) -> ucs_status_t {
-    let _ = (ep, buffer, count, datatype, tag, req);
-    NOT_IMPLEMENTED
+    let mut options = convert::old_options(Callback::None);
+    options.request = req;
+    options.fast_completion = true;
+    // SAFETY: the caller's, as the API describes them.
+    match unsafe { tag_send(ep, buffer, count, datatype, tag, false, &options) } {
+        Ok(Posted::Now(result, _)) => result.into(),
+        Ok(Posted::Later(_)) => Status::INPROGRESS,
+        Err(error) => error.into(),
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -339,8 +474,12 @@ pub unsafe extern "C" fn ucp_tag_send_sync_nb(
     tag: ucp_tag_t,
     cb: ucp_send_callback_t,
 ) -> ucs_status_ptr_t {
-    let _ = (ep, buffer, count, datatype, tag, cb);
-    NOT_IMPLEMENTED_PTR
+    let callback = cb.map_or(Callback::None, Callback::Send);
+    // SAFETY: the caller's, as the API describes them.
+    unsafe {
+        let options = convert::old_options(callback);
+        convert::status_ptr_of(tag_send(ep, buffer, count, datatype, tag, true, &options))
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -353,8 +492,15 @@ pub unsafe extern "C" fn ucp_tag_recv_nb(
     tag_mask: ucp_tag_t,
     cb: ucp_tag_recv_callback_t,
 ) -> ucs_status_ptr_t {
-    let _ = (worker, buffer, count, datatype, tag, tag_mask, cb);
-    NOT_IMPLEMENTED_PTR
+    let mut options = convert::old_options(convert::tag_recv_cb(cb));
+    options.must_have_request = true;
+    // SAFETY: the caller's, as the API describes them.
+    convert::status_ptr_of((|| unsafe {
+        let worker = convert::worker(worker)?;
+        let _guard = worker.enter();
+        let buf = convert::recv_buf(buffer, count, datatype)?;
+        recv::post(worker, buf, tag, tag_mask, &options)
+    })())
 }
 
 #[unsafe(no_mangle)]
@@ -367,8 +513,17 @@ pub unsafe extern "C" fn ucp_tag_recv_nbr(
     tag_mask: ucp_tag_t,
     req: *mut c_void,
 ) -> ucs_status_t {
-    let _ = (worker, buffer, count, datatype, tag, tag_mask, req);
-    NOT_IMPLEMENTED
+    let mut options = convert::old_options(Callback::None);
+    options.must_have_request = true;
+    options.request = req;
+    // SAFETY: the caller's, as the API describes them.
+    let posted = (|| unsafe {
+        let worker = convert::worker(worker)?;
+        let _guard = worker.enter();
+        let buf = convert::recv_buf(buffer, count, datatype)?;
+        recv::post(worker, buf, tag, tag_mask, &options)
+    })();
+    posted.map(|_| ()).into()
 }
 
 #[unsafe(no_mangle)]
@@ -380,8 +535,15 @@ pub unsafe extern "C" fn ucp_tag_msg_recv_nb(
     message: ucp_tag_message_h,
     cb: ucp_tag_recv_callback_t,
 ) -> ucs_status_ptr_t {
-    let _ = (worker, buffer, count, datatype, message, cb);
-    NOT_IMPLEMENTED_PTR
+    let mut options = convert::old_options(convert::tag_recv_cb(cb));
+    options.must_have_request = true;
+    // SAFETY: the caller's, as the API describes them.
+    convert::status_ptr_of((|| unsafe {
+        let worker = convert::worker(worker)?;
+        let _guard = worker.enter();
+        let buf = convert::recv_buf(buffer, count, datatype)?;
+        recv::post_claimed(worker, buf, message.addr() as u64, &options)
+    })())
 }
 
 #[unsafe(no_mangle)]
@@ -468,6 +630,14 @@ pub unsafe extern "C" fn ucp_worker_flush_nb(
     flags: c_uint,
     cb: ucp_send_callback_t,
 ) -> ucs_status_ptr_t {
-    let _ = (worker, flags, cb);
-    NOT_IMPLEMENTED_PTR
+    let _ = flags;
+    let callback = cb.map_or(Callback::None, Callback::Send);
+    // SAFETY: a live worker.
+    unsafe {
+        convert::status_ptr_of((|| {
+            let worker = convert::worker_rc(worker)?;
+            let _guard = worker.enter();
+            worker.flush(&convert::old_options(callback))
+        })())
+    }
 }

@@ -144,7 +144,7 @@ pub fn flush() {
     }
 }
 
-fn host_name() -> String {
+pub(crate) fn host_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     match name.trim() {
         "" => "localhost".to_owned(),

@@ -1,6 +1,111 @@
 //! Entry points of `ucp/api/ucp.h`: ep.
 
+use std::rc::Rc;
+
 use crate::abi::prelude::*;
+use crate::abi::ucp::convert::{self, Kind};
+use crate::ucp::address;
+use crate::ucp::ep::{Endpoint, EpOptions, ErrorHandler, ErrorMode};
+use crate::ucp::worker::{Posted, ReqOptions};
+
+/// Flush or force.
+pub(in crate::abi::ucp) fn close(
+    ep: &Rc<Endpoint>,
+    options: &ReqOptions,
+    force: bool,
+) -> Result<Posted, Error> {
+    if force && ep.options().mode == ErrorMode::None {
+        crate::ucs_error!("closing by force needs an endpoint with error handling");
+        return Err(Error::InvalidParam);
+    }
+    if !ep.is_owned() {
+        crate::ucs_error!("the endpoint has been closed already");
+        return Err(Error::NotConnected);
+    }
+    ep.close(options, force)
+}
+
+/// # Safety
+/// As `ucp_ep_create`.
+unsafe fn create(worker: ucp_worker_h, params: *const ucp_ep_params_t) -> Result<ucp_ep_h, Error> {
+    // SAFETY: forwarded to the caller.
+    let (worker, p) = unsafe { (convert::worker_rc(worker)?, Params::new(params)?) };
+    let _guard = worker.enter();
+    if p.mask() & (UCP_EP_PARAM_FIELD_CONN_REQUEST | UCP_EP_PARAM_FIELD_SOCK_ADDR) != 0 {
+        return Err(Error::NotImplemented);
+    }
+    let Some(foreign) = crate::field!(p, UCP_EP_PARAM_FIELD_REMOTE_ADDRESS, address) else {
+        crate::ucs_error!("ucp_ep_create: no remote address");
+        return Err(Error::InvalidParam);
+    };
+    let mode = crate::field!(p, UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE, err_mode);
+    let handler = crate::field!(p, UCP_EP_PARAM_FIELD_ERR_HANDLER, err_handler);
+    let user_data = crate::field!(p, UCP_EP_PARAM_FIELD_USER_DATA, user_data);
+    let name = crate::field!(p, UCP_EP_PARAM_FIELD_NAME, name);
+    let user_data = user_data.unwrap_or(core::ptr::null_mut());
+    let handler = handler.and_then(|h| {
+        // The endpoint's user data, if set, replaces the handler's own argument.
+        let arg = if user_data.is_null() {
+            h.arg
+        } else {
+            user_data
+        };
+        // SAFETY: both types take the endpoint as a pointer.
+        h.cb.map(|cb| unsafe {
+            ErrorHandler {
+                cb: core::mem::transmute::<
+                    unsafe extern "C" fn(*mut c_void, ucp_ep_h, ucs_status_t),
+                    crate::ucp::ep::error::ErrorCb,
+                >(cb),
+                arg,
+            }
+        })
+    });
+    let options = EpOptions {
+        mode: match mode.unwrap_or(UCP_ERR_HANDLING_MODE_NONE) {
+            UCP_ERR_HANDLING_MODE_NONE => ErrorMode::None,
+            UCP_ERR_HANDLING_MODE_PEER => ErrorMode::Peer,
+            UCP_ERR_HANDLING_MODE_FAILOVER => ErrorMode::Failover,
+            other => {
+                crate::ucs_error!("ucp_ep_create: {other} is not an error handling mode");
+                return Err(Error::InvalidParam);
+            }
+        },
+        handler,
+        user_data,
+        // SAFETY: a terminated string or NULL, by the API.
+        name: name.and_then(|name| unsafe { convert::name(name) }),
+    };
+    // SAFETY: an address of any content, by the API.
+    let packed = unsafe { convert::foreign_address(foreign) }?;
+    let address = address::decode(&packed).map_err(|e| convert::bad_address(&e))?;
+    let ep = worker.create_endpoint(&address, options)?;
+    Ok(convert::ep_handle(&ep))
+}
+
+/// Fills the caller's table of transports as far as it goes.
+///
+/// # Safety
+/// `table` describes the caller's array.
+unsafe fn list_transports(ep: &Endpoint, table: *mut ucp_transports_t) -> ucs_status_t {
+    // SAFETY: forwarded to the caller; only fields inside the caller's entry size are written.
+    unsafe {
+        let (entries, room) = ((*table).entries, (*table).num_entries as usize);
+        let stride = (*table).entry_size;
+        if (entries.is_null() && room != 0) || stride < size_of::<ucp_transport_entry_t>() {
+            return Error::InvalidParam.into();
+        }
+        let names = ep.transports();
+        let count = names.len().min(room);
+        for (index, (transport, device)) in names.into_iter().take(count).enumerate() {
+            let entry = entries.byte_add(index * stride);
+            (*entry).transport_name = transport;
+            (*entry).device_name = device;
+        }
+        (*table).num_entries = count as c_uint;
+        Status::OK
+    }
+}
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_create(
@@ -8,8 +113,19 @@ pub unsafe extern "C" fn ucp_ep_create(
     params: *const ucp_ep_params_t,
     ep_p: *mut ucp_ep_h,
 ) -> ucs_status_t {
-    let _ = (worker, params, ep_p);
-    NOT_IMPLEMENTED
+    // SAFETY: a live worker, parameters as their mask describes them, and a place for the handle.
+    unsafe {
+        let Some(ep_p) = ep_p.as_mut() else {
+            return Error::InvalidParam.into();
+        };
+        match create(worker, params) {
+            Ok(handle) => {
+                *ep_p = handle;
+                Status::OK
+            }
+            Err(error) => error.into(),
+        }
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -17,8 +133,17 @@ pub unsafe extern "C" fn ucp_ep_close_nbx(
     ep: ucp_ep_h,
     param: *const ucp_request_param_t,
 ) -> ucs_status_ptr_t {
-    let _ = (ep, param);
-    NOT_IMPLEMENTED_PTR
+    // SAFETY: a live endpoint, and parameters as their mask describes them.
+    unsafe {
+        convert::status_ptr_of((|| {
+            let ep = convert::ep_rc(ep)?;
+            let _guard = ep.worker().enter();
+            let (options, _) = convert::options(param, Kind::Send)?;
+            let p = Params::new(param)?;
+            let flags = crate::field!(p, UCP_OP_ATTR_FIELD_FLAGS.into(), flags).unwrap_or(0);
+            close(&ep, &options, flags & UCP_EP_CLOSE_FLAG_FORCE != 0)
+        })())
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -31,8 +156,15 @@ pub unsafe extern "C" fn ucp_ep_flush_nbx(
     ep: ucp_ep_h,
     param: *const ucp_request_param_t,
 ) -> ucs_status_ptr_t {
-    let _ = (ep, param);
-    NOT_IMPLEMENTED_PTR
+    // SAFETY: a live endpoint, and parameters as their mask describes them.
+    unsafe {
+        convert::status_ptr_of((|| {
+            let ep = convert::ep_rc(ep)?;
+            let _guard = ep.worker().enter();
+            let (options, _) = convert::options(param, Kind::Send)?;
+            ep.flush(&options, false)
+        })())
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -57,6 +189,32 @@ pub unsafe extern "C" fn ucp_ep_rkey_unpack(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_query(ep: ucp_ep_h, attr: *mut ucp_ep_attr_t) -> ucs_status_t {
-    let _ = (ep, attr);
-    NOT_IMPLEMENTED
+    // SAFETY: a live endpoint, and an attribute struct as its mask describes it.
+    unsafe {
+        let (ep, mut attrs) = match (convert::ep(ep), Attrs::new(attr)) {
+            (Ok(ep), Ok(attrs)) => (ep, attrs),
+            _ => return Error::InvalidParam.into(),
+        };
+        let _guard = ep.worker().enter();
+        if attrs.wants(UCP_EP_ATTR_FIELD_LOCAL_SOCKADDR | UCP_EP_ATTR_FIELD_REMOTE_SOCKADDR) {
+            // Only endpoints made through a listener have one.
+            return Error::NotConnected.into();
+        }
+        crate::set_field!(
+            attrs,
+            UCP_EP_ATTR_FIELD_NAME,
+            name,
+            convert::c_name(&ep.name())
+        );
+        crate::set_field!(
+            attrs,
+            UCP_EP_ATTR_FIELD_USER_DATA,
+            user_data,
+            ep.options().user_data
+        );
+        if attrs.wants(UCP_EP_ATTR_FIELD_TRANSPORTS) {
+            return list_transports(ep, &raw mut (*attr).transports);
+        }
+        Status::OK
+    }
 }

@@ -1,20 +1,53 @@
 //! Entry points of `ucp/api/ucp.h`: request.
 
 use crate::abi::prelude::*;
+use crate::abi::ucp::convert;
+use crate::ucp::tag::recv;
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_request_query(
     request: *mut c_void,
     attr: *mut ucp_request_attr_t,
 ) -> ucs_status_t {
-    let _ = (request, attr);
-    NOT_IMPLEMENTED
+    // SAFETY: a live request and an attribute struct as its mask describes it.
+    unsafe {
+        let Some(req) = convert::request(request) else {
+            return Error::InvalidParam.into();
+        };
+        let mut attrs = match Attrs::new(attr) {
+            Ok(attrs) => attrs,
+            Err(error) => return error.into(),
+        };
+        crate::set_field!(
+            attrs,
+            UCP_REQUEST_ATTR_FIELD_STATUS.into(),
+            status,
+            req.status()
+        );
+        crate::set_field!(
+            attrs,
+            UCP_REQUEST_ATTR_FIELD_MEM_TYPE.into(),
+            mem_type,
+            UCS_MEMORY_TYPE_HOST
+        );
+        let both = UCP_REQUEST_ATTR_FIELD_INFO_STRING | UCP_REQUEST_ATTR_FIELD_INFO_STRING_SIZE;
+        if attrs.mask() & u64::from(both) == u64::from(both) {
+            let text = format!("request {request:p}: {}", req.describe());
+            let (to, size) = ((*attr).debug_string, (*attr).debug_string_size);
+            if !to.is_null() && size != 0 {
+                let n = text.len().min(size - 1);
+                core::ptr::copy_nonoverlapping(text.as_ptr(), to.cast(), n);
+                to.add(n).write(0);
+            }
+        }
+        Status::OK
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_request_check_status(request: *mut c_void) -> ucs_status_t {
-    let _ = request;
-    NOT_IMPLEMENTED
+    // SAFETY: a live request.
+    unsafe { convert::request(request) }.map_or(Error::InvalidParam.into(), |req| req.status())
 }
 
 #[unsafe(no_mangle)]
@@ -22,8 +55,17 @@ pub unsafe extern "C" fn ucp_tag_recv_request_test(
     request: *mut c_void,
     info: *mut ucp_tag_recv_info_t,
 ) -> ucs_status_t {
-    let _ = (request, info);
-    NOT_IMPLEMENTED
+    // SAFETY: a live request, and room for the info or NULL.
+    unsafe {
+        let Some(req) = convert::request(request) else {
+            return Error::InvalidParam.into();
+        };
+        let status = req.status();
+        if status != Status::INPROGRESS {
+            convert::write_info(info, req.info());
+        }
+        status
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -37,10 +79,29 @@ pub unsafe extern "C" fn ucp_stream_recv_request_test(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_request_cancel(worker: ucp_worker_h, request: *mut c_void) {
-    let _ = (worker, request);
+    // SAFETY: a live worker and a live request of it.
+    unsafe {
+        let Ok(worker) = convert::worker(worker) else {
+            return;
+        };
+        let _guard = worker.enter();
+        if let Some(req) = convert::request(request)
+            && req.status() == Status::INPROGRESS
+        {
+            recv::cancel(worker, req);
+        }
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_request_free(request: *mut c_void) {
-    let _ = request;
+    // SAFETY: a live request; its worker lives as long as its requests.
+    unsafe {
+        if let Some(req) = convert::request(request)
+            && let Some(worker) = req.worker_ptr().as_ref()
+        {
+            let _guard = worker.enter();
+            req.free(&worker.requests);
+        }
+    }
 }

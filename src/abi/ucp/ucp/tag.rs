@@ -1,6 +1,60 @@
 //! Entry points of `ucp/api/ucp.h`: tag.
 
 use crate::abi::prelude::*;
+use crate::abi::ucp::convert::{self, Kind};
+use crate::sys::usermem::UserMem;
+use crate::ucp::tag::{recv, send};
+
+/// The buffer of a send that may take the fast path: contiguous, and nothing special wanted.
+///
+/// # Safety
+/// As `ucp_tag_send_nbx`.
+#[inline]
+unsafe fn fast_buffer(
+    buffer: *const c_void,
+    count: usize,
+    param: *const ucp_request_param_t,
+) -> Option<UserMem> {
+    // SAFETY: a parameter struct as its mask describes it.
+    let p = unsafe { Params::new(param) }.ok()?;
+    if p.mask() & u64::from(UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0 {
+        return None;
+    }
+    let element = match crate::field!(p, UCP_OP_ATTR_FIELD_DATATYPE.into(), datatype) {
+        None => 1,
+        Some(dt) if dt & UCP_DATATYPE_CLASS_MASK == UCP_DATATYPE_CONTIG => {
+            (dt >> UCP_DATATYPE_SHIFT) as usize
+        }
+        Some(_) => return None,
+    };
+    let len = element.checked_mul(count)?;
+    if buffer.is_null() && len != 0 {
+        return None;
+    }
+    // SAFETY: the caller promises the memory until the send completes.
+    Some(unsafe { UserMem::new(buffer.cast_mut().cast(), len) })
+}
+
+/// The long way of a send.
+///
+/// # Safety
+/// As `ucp_tag_send_nbx`; the worker's lock is held.
+unsafe fn post_send(
+    ep: ucp_ep_h,
+    buffer: *const c_void,
+    count: usize,
+    tag: ucp_tag_t,
+    param: *const ucp_request_param_t,
+    sync: bool,
+) -> ucs_status_ptr_t {
+    // SAFETY: forwarded to the caller.
+    let posted = (|| unsafe {
+        let (options, datatype) = convert::options(param, Kind::Send)?;
+        let buf = convert::send_buf(buffer, count, datatype)?;
+        send::post(&convert::ep_rc(ep)?, buf, tag, sync, &options)
+    })();
+    convert::status_ptr_of(posted)
+}
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_tag_send_nbx(
@@ -10,8 +64,19 @@ pub unsafe extern "C" fn ucp_tag_send_nbx(
     tag: ucp_tag_t,
     param: *const ucp_request_param_t,
 ) -> ucs_status_ptr_t {
-    let _ = (ep, buffer, count, tag, param);
-    NOT_IMPLEMENTED_PTR
+    // SAFETY: handle, buffer and parameters are the caller's, as the API describes them.
+    unsafe {
+        let Ok(endpoint) = convert::ep(ep) else {
+            return status_ptr(Error::InvalidParam.into());
+        };
+        let _guard = endpoint.worker().enter();
+        if let Some(mem) = fast_buffer(buffer, count, param)
+            && send::try_short(endpoint, tag, mem).is_some()
+        {
+            return core::ptr::null_mut();
+        }
+        post_send(ep, buffer, count, tag, param, false)
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -22,8 +87,14 @@ pub unsafe extern "C" fn ucp_tag_send_sync_nbx(
     tag: ucp_tag_t,
     param: *const ucp_request_param_t,
 ) -> ucs_status_ptr_t {
-    let _ = (ep, buffer, count, tag, param);
-    NOT_IMPLEMENTED_PTR
+    // SAFETY: as above.
+    unsafe {
+        let Ok(endpoint) = convert::ep(ep) else {
+            return status_ptr(Error::InvalidParam.into());
+        };
+        let _guard = endpoint.worker().enter();
+        post_send(ep, buffer, count, tag, param, true)
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -35,8 +106,17 @@ pub unsafe extern "C" fn ucp_tag_recv_nbx(
     tag_mask: ucp_tag_t,
     param: *const ucp_request_param_t,
 ) -> ucs_status_ptr_t {
-    let _ = (worker, buffer, count, tag, tag_mask, param);
-    NOT_IMPLEMENTED_PTR
+    // SAFETY: handle, buffer and parameters are the caller's, as the API describes them.
+    unsafe {
+        let posted = (|| {
+            let worker = convert::worker(worker)?;
+            let _guard = worker.enter();
+            let (options, datatype) = convert::options(param, Kind::TagRecv)?;
+            let buf = convert::recv_buf(buffer, count, datatype)?;
+            recv::post(worker, buf, tag, tag_mask, &options)
+        })();
+        convert::recv_status_ptr(posted, convert::recv_info(param))
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -47,8 +127,20 @@ pub unsafe extern "C" fn ucp_tag_probe_nb(
     remove: c_int,
     info: *mut ucp_tag_recv_info_t,
 ) -> ucp_tag_message_h {
-    let _ = (worker, tag, tag_mask, remove, info);
-    core::ptr::null_mut()
+    // SAFETY: a live worker; `info` is NULL or writable.
+    unsafe {
+        let Ok(worker) = convert::worker(worker) else {
+            return core::ptr::null_mut();
+        };
+        let _guard = worker.enter();
+        match recv::probe(worker, tag, tag_mask, remove != 0) {
+            Some((message, got)) => {
+                convert::write_info(info, got);
+                core::ptr::without_provenance_mut(message as usize)
+            }
+            None => core::ptr::null_mut(),
+        }
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -59,6 +151,15 @@ pub unsafe extern "C" fn ucp_tag_msg_recv_nbx(
     message: ucp_tag_message_h,
     param: *const ucp_request_param_t,
 ) -> ucs_status_ptr_t {
-    let _ = (worker, buffer, count, message, param);
-    NOT_IMPLEMENTED_PTR
+    // SAFETY: handle, buffer and parameters are the caller's, as the API describes them.
+    unsafe {
+        let posted = (|| {
+            let worker = convert::worker(worker)?;
+            let _guard = worker.enter();
+            let (options, datatype) = convert::options(param, Kind::TagRecv)?;
+            let buf = convert::recv_buf(buffer, count, datatype)?;
+            recv::post_claimed(worker, buf, message.addr() as u64, &options)
+        })();
+        convert::recv_status_ptr(posted, convert::recv_info(param))
+    }
 }

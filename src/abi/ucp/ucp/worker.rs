@@ -1,6 +1,70 @@
 //! Entry points of `ucp/api/ucp.h`: worker.
 
+use std::rc::Rc;
+
 use crate::abi::prelude::*;
+use crate::abi::ucp::convert::{self, Kind};
+use crate::ucp::worker::{ThreadMode, Worker, WorkerParams};
+
+/// # Safety
+/// As `ucp_worker_create`.
+unsafe fn create(
+    context: ucp_context_h,
+    params: *const ucp_worker_params_t,
+) -> Result<Rc<Worker>, Error> {
+    // SAFETY: forwarded to the caller.
+    let (context, p) = unsafe { (convert::context(context)?, Params::new(params)?) };
+    let mode = crate::field!(p, UCP_WORKER_PARAM_FIELD_THREAD_MODE, thread_mode);
+    let thread_mode = match mode.unwrap_or(UCS_THREAD_MODE_SINGLE) {
+        UCS_THREAD_MODE_SINGLE => ThreadMode::Single,
+        UCS_THREAD_MODE_SERIALIZED => ThreadMode::Serialized,
+        UCS_THREAD_MODE_MULTI => ThreadMode::Multi,
+        other => {
+            crate::ucs_error!("ucp_worker_create: {other} is not a thread mode");
+            return Err(Error::InvalidParam);
+        }
+    };
+    let name = crate::field!(p, UCP_WORKER_PARAM_FIELD_NAME, name);
+    let user_data = crate::field!(p, UCP_WORKER_PARAM_FIELD_USER_DATA, user_data);
+    let event_fd = crate::field!(p, UCP_WORKER_PARAM_FIELD_EVENT_FD, event_fd);
+    let worker = Worker::new(
+        context,
+        WorkerParams {
+            thread_mode,
+            user_data: user_data.unwrap_or(core::ptr::null_mut()),
+            // SAFETY: a terminated string or NULL, by the API.
+            name: name.and_then(|name| unsafe { convert::name(name) }),
+            client_id: crate::field!(p, UCP_WORKER_PARAM_FIELD_CLIENT_ID, client_id).unwrap_or(0),
+        },
+    )?;
+    if let Some(fd) = event_fd {
+        worker.report_events_to(fd)?;
+    }
+    Ok(worker)
+}
+
+/// A copy of the worker's address for the caller, freed by `ucp_worker_release_address`; null
+/// when memory is out.
+pub(in crate::abi::ucp) fn give_address(
+    worker: &Worker,
+    net_only: bool,
+) -> (*mut ucp_address_t, usize) {
+    let packed = match net_only {
+        true => worker.pack_address(true).into(),
+        false => worker.address(),
+    };
+    if packed.is_empty() {
+        return (core::ptr::null_mut(), 0);
+    }
+    // SAFETY: `malloc` of a size above 0; the copy stays inside it.
+    unsafe {
+        let to = libc::malloc(packed.len());
+        if !to.is_null() {
+            core::ptr::copy_nonoverlapping(packed.as_ptr(), to.cast(), packed.len());
+        }
+        (to.cast(), packed.len())
+    }
+}
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_create(
@@ -8,13 +72,28 @@ pub unsafe extern "C" fn ucp_worker_create(
     params: *const ucp_worker_params_t,
     worker_p: *mut ucp_worker_h,
 ) -> ucs_status_t {
-    let _ = (context, params, worker_p);
-    NOT_IMPLEMENTED
+    // SAFETY: a live context, parameters as their mask describes them, and a place for the handle.
+    unsafe {
+        let Some(worker_p) = worker_p.as_mut() else {
+            return Error::InvalidParam.into();
+        };
+        match create(context, params) {
+            Ok(worker) => {
+                *worker_p = Rc::into_raw(worker).cast_mut().cast();
+                Status::OK
+            }
+            Err(error) => error.into(),
+        }
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_destroy(worker: ucp_worker_h) {
-    let _ = worker;
+    if !worker.is_null() {
+        // SAFETY: the reference that `ucp_worker_create` gave away comes back, once.
+        let worker = unsafe { Rc::from_raw(worker.cast::<Worker>().cast_const()) };
+        worker.destroy();
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -22,8 +101,56 @@ pub unsafe extern "C" fn ucp_worker_query(
     worker: ucp_worker_h,
     attr: *mut ucp_worker_attr_t,
 ) -> ucs_status_t {
-    let _ = (worker, attr);
-    NOT_IMPLEMENTED
+    // SAFETY: a live worker, and an attribute struct as its mask describes it.
+    unsafe {
+        let (worker, mut attrs) = match (convert::worker(worker), Attrs::new(attr)) {
+            (Ok(worker), Ok(attrs)) => (worker, attrs),
+            _ => return Error::InvalidParam.into(),
+        };
+        let _guard = worker.enter();
+        crate::set_field!(
+            attrs,
+            UCP_WORKER_ATTR_FIELD_THREAD_MODE,
+            thread_mode,
+            match worker.thread_mode() {
+                ThreadMode::Single => UCS_THREAD_MODE_SINGLE,
+                ThreadMode::Serialized => UCS_THREAD_MODE_SERIALIZED,
+                ThreadMode::Multi => UCS_THREAD_MODE_MULTI,
+            }
+        );
+        if attrs.wants(UCP_WORKER_ATTR_FIELD_ADDRESS) {
+            let flags = match attrs.wants(UCP_WORKER_ATTR_FIELD_ADDRESS_FLAGS) {
+                true => (*attr).address_flags,
+                false => 0,
+            };
+            let (address, len) =
+                give_address(worker, flags & UCP_WORKER_ADDRESS_FLAG_NET_ONLY != 0);
+            if address.is_null() {
+                return Error::NoMemory.into();
+            }
+            crate::set_field!(attrs, UCP_WORKER_ATTR_FIELD_ADDRESS, address, address);
+            crate::set_field!(attrs, UCP_WORKER_ATTR_FIELD_ADDRESS, address_length, len);
+        }
+        crate::set_field!(
+            attrs,
+            UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER,
+            max_am_header,
+            worker.max_am_header()
+        );
+        crate::set_field!(
+            attrs,
+            UCP_WORKER_ATTR_FIELD_NAME,
+            name,
+            convert::c_name(worker.name())
+        );
+        crate::set_field!(
+            attrs,
+            UCP_WORKER_ATTR_FIELD_MAX_INFO_STRING,
+            max_debug_string,
+            256
+        );
+        Status::OK
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -36,7 +163,9 @@ pub unsafe extern "C" fn ucp_worker_release_address(
     worker: ucp_worker_h,
     address: *mut ucp_address_t,
 ) {
-    let _ = (worker, address);
+    let _ = worker;
+    // SAFETY: from `give_address`, or NULL.
+    unsafe { libc::free(address.cast()) };
 }
 
 #[unsafe(no_mangle)]
@@ -50,8 +179,14 @@ pub unsafe extern "C" fn ucp_worker_address_query(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_progress(worker: ucp_worker_h) -> c_uint {
-    let _ = worker;
-    0
+    // SAFETY: a live worker.
+    match unsafe { convert::worker(worker) } {
+        Ok(worker) => {
+            let _guard = worker.enter();
+            worker.progress() as c_uint
+        }
+        Err(_) => 0,
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -67,14 +202,38 @@ pub unsafe extern "C" fn ucp_stream_worker_poll(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_get_efd(worker: ucp_worker_h, fd: *mut c_int) -> ucs_status_t {
-    let _ = (worker, fd);
-    NOT_IMPLEMENTED
+    // SAFETY: a live worker, and a place for the descriptor.
+    unsafe {
+        let (Ok(worker), Some(fd)) = (convert::worker(worker), fd.as_mut()) else {
+            return Error::InvalidParam.into();
+        };
+        let _guard = worker.enter();
+        worker.event_fd().map(|value| *fd = value).into()
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_wait(worker: ucp_worker_h) -> ucs_status_t {
-    let _ = worker;
-    NOT_IMPLEMENTED
+    // SAFETY: a live worker.
+    let worker = match unsafe { convert::worker(worker) } {
+        Ok(worker) => worker,
+        Err(error) => return error.into(),
+    };
+    let armed = {
+        let _guard = worker.enter();
+        worker.arm()
+    };
+    match armed {
+        Err(Error::Busy) => Status::OK,
+        Err(error) => error.into(),
+        // Not under the lock: other threads of the worker go on meanwhile.
+        Ok(()) => {
+            let slept = worker.sleep();
+            let _guard = worker.enter();
+            worker.woken();
+            slept.into()
+        }
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -84,14 +243,21 @@ pub unsafe extern "C" fn ucp_worker_wait_mem(worker: ucp_worker_h, address: *mut
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_arm(worker: ucp_worker_h) -> ucs_status_t {
-    let _ = worker;
-    NOT_IMPLEMENTED
+    // SAFETY: a live worker.
+    unsafe { convert::worker(worker) }
+        .and_then(|worker| {
+            let _guard = worker.enter();
+            worker.arm()
+        })
+        .into()
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_signal(worker: ucp_worker_h) -> ucs_status_t {
-    let _ = worker;
-    NOT_IMPLEMENTED
+    // SAFETY: a live worker.
+    unsafe { convert::worker(worker) }
+        .and_then(|worker| worker.signal())
+        .into()
 }
 
 #[unsafe(no_mangle)]
@@ -105,8 +271,13 @@ pub unsafe extern "C" fn ucp_worker_set_am_recv_handler(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_fence(worker: ucp_worker_h) -> ucs_status_t {
-    let _ = worker;
-    NOT_IMPLEMENTED
+    // SAFETY: a live worker.
+    unsafe { convert::worker(worker) }
+        .and_then(|worker| {
+            let _guard = worker.enter();
+            worker.fence()
+        })
+        .into()
 }
 
 #[unsafe(no_mangle)]
@@ -114,6 +285,13 @@ pub unsafe extern "C" fn ucp_worker_flush_nbx(
     worker: ucp_worker_h,
     param: *const ucp_request_param_t,
 ) -> ucs_status_ptr_t {
-    let _ = (worker, param);
-    NOT_IMPLEMENTED_PTR
+    // SAFETY: a live worker, and parameters as their mask describes them.
+    unsafe {
+        convert::status_ptr_of((|| {
+            let worker = convert::worker_rc(worker)?;
+            let _guard = worker.enter();
+            let (options, _) = convert::options(param, Kind::Send)?;
+            worker.flush(&options)
+        })())
+    }
 }

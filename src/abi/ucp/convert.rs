@@ -1,0 +1,359 @@
+//! From C arguments to the types of the layer below, and back.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::abi::prelude::*;
+use crate::sys::usermem::UserMem;
+use crate::ucp::address::{self, AddressError};
+use crate::ucp::context::Context;
+use crate::ucp::dt::{DtClass, GenericDt, IovBuf, RecvBuf, SendBuf};
+use crate::ucp::ep::Endpoint;
+use crate::ucp::request::{Callback, ReqRef, TagInfo};
+use crate::ucp::worker::{Posted, ReqOptions, Worker};
+use crate::ucs::status::Result;
+
+/// Datatype of a request without one: bytes.
+pub const DT_BYTE: ucp_datatype_t = 1 << UCP_DATATYPE_SHIFT;
+
+/// The context behind a handle, as a counted reference.
+///
+/// # Safety
+/// NULL, or a handle from `ucp_init` that has not been cleaned up.
+pub unsafe fn context(handle: ucp_context_h) -> Result<Arc<Context>> {
+    if handle.is_null() {
+        return Err(Error::InvalidParam);
+    }
+    let raw = handle.cast::<Context>().cast_const();
+    // SAFETY: the handle is an `Arc` that `ucp_init` gave away.
+    unsafe {
+        Arc::increment_strong_count(raw);
+        Ok(Arc::from_raw(raw))
+    }
+}
+
+/// The bytes of a worker address. The call is told no length, so the address's own header says
+/// it; the memory is read by a system call, which survives a pointer to nothing.
+///
+/// # Safety
+/// `address` should be a worker address; what can be read there is only copied.
+pub unsafe fn foreign_address(foreign: *const ucp_address_t) -> Result<Vec<u8>> {
+    let base = foreign.cast::<u8>();
+    let mut bytes = vec![0; address::HEADER_LEN];
+    if foreign.is_null() || !crate::sys::peek::read(base, &mut bytes) {
+        crate::ucs_error!("the worker address {foreign:p} can't be read");
+        return Err(Error::InvalidAddr);
+    }
+    let header = address::header(&bytes).map_err(|e| bad_address(&e))?;
+    bytes.resize(header.total_len, 0);
+    if !crate::sys::peek::read(base, &mut bytes) {
+        crate::ucs_error!("the worker address {foreign:p} ends before its length");
+        return Err(Error::InvalidAddr);
+    }
+    Ok(bytes)
+}
+
+/// Logs why an address is refused, and gives the status for it.
+pub fn bad_address(error: &AddressError) -> Error {
+    crate::ucs_error!("refused a worker address: {error}");
+    error.status()
+}
+
+/// The worker behind a handle.
+///
+/// # Safety
+/// NULL, or a handle from `ucp_worker_create` that has not been destroyed.
+pub unsafe fn worker<'a>(handle: ucp_worker_h) -> Result<&'a Worker> {
+    // SAFETY: forwarded to the caller.
+    unsafe { handle.cast::<Worker>().as_ref() }.ok_or(Error::InvalidParam)
+}
+
+/// The same as a counted reference.
+///
+/// # Safety
+/// As [`worker`].
+pub unsafe fn worker_rc(handle: ucp_worker_h) -> Result<Rc<Worker>> {
+    if handle.is_null() {
+        return Err(Error::InvalidParam);
+    }
+    let raw = handle.cast::<Worker>().cast_const();
+    // SAFETY: the handle is an `Rc` that `ucp_worker_create` gave away.
+    unsafe {
+        Rc::increment_strong_count(raw);
+        Ok(Rc::from_raw(raw))
+    }
+}
+
+/// The endpoint behind a handle.
+///
+/// # Safety
+/// NULL, or a handle that has not been closed.
+pub unsafe fn ep<'a>(handle: ucp_ep_h) -> Result<&'a Endpoint> {
+    // SAFETY: forwarded to the caller.
+    unsafe { handle.cast::<Endpoint>().as_ref() }.ok_or(Error::InvalidParam)
+}
+
+/// The same as a counted reference.
+///
+/// # Safety
+/// As [`ep`].
+pub unsafe fn ep_rc(handle: ucp_ep_h) -> Result<Rc<Endpoint>> {
+    if handle.is_null() {
+        return Err(Error::InvalidParam);
+    }
+    let raw = handle.cast::<Endpoint>().cast_const();
+    // SAFETY: the worker's table holds an `Rc` of every endpoint that is not closed.
+    unsafe {
+        Rc::increment_strong_count(raw);
+        Ok(Rc::from_raw(raw))
+    }
+}
+
+/// A handle for an endpoint that the worker's table keeps alive.
+pub fn ep_handle(ep: &Rc<Endpoint>) -> ucp_ep_h {
+    Rc::as_ptr(ep).cast_mut().cast()
+}
+
+/// The request behind the pointer that the user has.
+///
+/// # Safety
+/// `request` came from a call of this API and has not been freed.
+pub unsafe fn request(request: *mut c_void) -> Option<ReqRef> {
+    // SAFETY: forwarded to the caller.
+    unsafe { ReqRef::from_area(request) }
+}
+
+/// Which callback type a call takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Send,
+    TagRecv,
+}
+
+/// Options and datatype of an nbx call.
+///
+/// # Safety
+/// `param` is NULL or a struct as its mask describes it.
+pub unsafe fn options(
+    param: *const ucp_request_param_t,
+    kind: Kind,
+) -> Result<(ReqOptions, ucp_datatype_t)> {
+    // SAFETY: forwarded to the caller.
+    let p = unsafe { Params::new(param) }?;
+    let mask = p.mask() as u32;
+    let mut options = ReqOptions {
+        must_have_request: mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL != 0,
+        force_immediate: mask & UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL != 0,
+        fast_completion: mask & UCP_OP_ATTR_FLAG_FAST_CMPL != 0,
+        ..ReqOptions::default()
+    };
+    if let Some(area) = crate::field!(p, UCP_OP_ATTR_FIELD_REQUEST.into(), request) {
+        options.request = area;
+    }
+    if let Some(data) = crate::field!(p, UCP_OP_ATTR_FIELD_USER_DATA.into(), user_data) {
+        options.user_data = data;
+    }
+    if let Some(cb) = crate::field!(p, UCP_OP_ATTR_FIELD_CALLBACK.into(), cb) {
+        options.callback = match kind {
+            // SAFETY: the call says which member the caller filled.
+            Kind::Send => unsafe { cb.send }.map_or(Callback::None, Callback::SendNbx),
+            // SAFETY: as above. The two info types have the same layout.
+            Kind::TagRecv => match unsafe { cb.recv } {
+                // SAFETY: the function types differ in the name of one pointed-to type only.
+                Some(cb) => Callback::TagRecvNbx(unsafe {
+                    core::mem::transmute::<
+                        unsafe extern "C" fn(
+                            *mut c_void,
+                            Status,
+                            *const ucp_tag_recv_info_t,
+                            *mut c_void,
+                        ),
+                        crate::ucp::request::callback::TagRecvNbxCb,
+                    >(cb)
+                }),
+                None => Callback::None,
+            },
+        };
+    }
+    let datatype = crate::field!(p, UCP_OP_ATTR_FIELD_DATATYPE.into(), datatype);
+    Ok((options, datatype.unwrap_or(DT_BYTE)))
+}
+
+/// Where an immediate receive writes what it got.
+///
+/// # Safety
+/// As [`options`].
+pub unsafe fn recv_info(param: *const ucp_request_param_t) -> *mut ucp_tag_recv_info_t {
+    // SAFETY: forwarded to the caller.
+    let Ok(p) = (unsafe { Params::new(param) }) else {
+        return core::ptr::null_mut();
+    };
+    match crate::field!(p, UCP_OP_ATTR_FIELD_RECV_INFO.into(), recv_info) {
+        // SAFETY: both members are pointers.
+        Some(info) => unsafe { info.tag_info },
+        None => core::ptr::null_mut(),
+    }
+}
+
+/// Options of the calls before nbx.
+pub fn old_options(callback: Callback) -> ReqOptions {
+    ReqOptions {
+        callback,
+        ..ReqOptions::default()
+    }
+}
+
+/// `ucp_tag_recv_callback_t` in our terms.
+pub fn tag_recv_cb(cb: ucp_tag_recv_callback_t) -> Callback {
+    match cb {
+        // SAFETY: the function types differ in the name of one pointed-to type only.
+        Some(cb) => Callback::TagRecv(unsafe {
+            core::mem::transmute::<
+                unsafe extern "C" fn(*mut c_void, Status, *mut ucp_tag_recv_info_t),
+                crate::ucp::request::callback::TagRecvCb,
+            >(cb)
+        }),
+        None => Callback::None,
+    }
+}
+
+fn mem(buffer: *const c_void, len: usize) -> Result<UserMem> {
+    if buffer.is_null() && len != 0 {
+        return Err(Error::InvalidParam);
+    }
+    // SAFETY: the caller of the API promises `len` bytes at `buffer` until completion.
+    Ok(unsafe { UserMem::new(buffer.cast_mut().cast(), len) })
+}
+
+/// The caller's I/O vector.
+///
+/// # Safety
+/// `buffer` points to `count` entries.
+unsafe fn iov(buffer: *const c_void, count: usize) -> Result<IovBuf> {
+    if count == 0 {
+        return IovBuf::new(core::iter::empty());
+    }
+    if buffer.is_null() {
+        return Err(Error::InvalidParam);
+    }
+    // SAFETY: forwarded to the caller.
+    let entries = unsafe { core::slice::from_raw_parts(buffer.cast::<ucp_dt_iov_t>(), count) };
+    if entries.iter().any(|e| e.buffer.is_null() && e.length != 0) {
+        return Err(Error::InvalidParam);
+    }
+    IovBuf::new(entries.iter().map(|e| {
+        // SAFETY: as in `mem`.
+        unsafe { UserMem::new(e.buffer.cast(), e.length) }
+    }))
+}
+
+fn generic<'a>(address: usize) -> Result<&'a GenericDt> {
+    let ptr = core::ptr::with_exposed_provenance::<GenericDt>(address);
+    // SAFETY: a generic datatype's handle is the address that `ucp_dt_create_generic` gave.
+    unsafe { ptr.as_ref() }.ok_or(Error::InvalidParam)
+}
+
+/// Source of a send.
+///
+/// # Safety
+/// `buffer`, `count` and `datatype` describe memory of the caller that stays until completion.
+#[inline]
+pub unsafe fn send_buf(
+    buffer: *const c_void,
+    count: usize,
+    datatype: ucp_datatype_t,
+) -> Result<SendBuf> {
+    match DtClass::decode(datatype)? {
+        DtClass::Contig(size) => {
+            let len = size.checked_mul(count).ok_or(Error::InvalidParam)?;
+            Ok(SendBuf::Contig(mem(buffer, len)?))
+        }
+        // SAFETY: forwarded to the caller.
+        DtClass::Iov => Ok(SendBuf::Iov(unsafe { iov(buffer, count) }?)),
+        DtClass::Generic(address) => Ok(SendBuf::Generic(
+            generic(address)?.start_pack(buffer, count)?,
+        )),
+    }
+}
+
+/// Destination of a receive.
+///
+/// # Safety
+/// As [`send_buf`], for writing.
+#[inline]
+pub unsafe fn recv_buf(
+    buffer: *mut c_void,
+    count: usize,
+    datatype: ucp_datatype_t,
+) -> Result<RecvBuf> {
+    match DtClass::decode(datatype)? {
+        DtClass::Contig(size) => {
+            let len = size.checked_mul(count).ok_or(Error::InvalidParam)?;
+            Ok(RecvBuf::Contig(mem(buffer, len)?))
+        }
+        // SAFETY: forwarded to the caller.
+        DtClass::Iov => Ok(RecvBuf::Iov(unsafe { iov(buffer, count) }?)),
+        DtClass::Generic(address) => Ok(RecvBuf::Generic(
+            generic(address)?.start_unpack(buffer, count)?,
+        )),
+    }
+}
+
+/// What a post returns to C.
+pub fn status_ptr_of(posted: Result<Posted>) -> ucs_status_ptr_t {
+    match posted {
+        Ok(Posted::Now(Ok(()), _)) => core::ptr::null_mut(),
+        Ok(Posted::Now(Err(error), _)) | Err(error) => status_ptr(error.into()),
+        Ok(Posted::Later(req)) => req.area(),
+    }
+}
+
+/// The same for a receive; `info` may be null.
+///
+/// # Safety
+/// `info` is null or writable.
+pub unsafe fn recv_status_ptr(
+    posted: Result<Posted>,
+    info: *mut ucp_tag_recv_info_t,
+) -> ucs_status_ptr_t {
+    if let Ok(Posted::Now(_, got)) = posted {
+        // SAFETY: forwarded to the caller.
+        unsafe { write_info(info, got) };
+    }
+    status_ptr_of(posted)
+}
+
+/// # Safety
+/// `info` is null or writable.
+pub unsafe fn write_info(info: *mut ucp_tag_recv_info_t, got: TagInfo) {
+    if !info.is_null() {
+        let value = ucp_tag_recv_info_t {
+            sender_tag: got.sender_tag,
+            length: got.length,
+        };
+        // SAFETY: forwarded to the caller.
+        unsafe { info.write(value) };
+    }
+}
+
+/// A C string of the caller, if it is there and UTF-8.
+///
+/// # Safety
+/// NULL or a terminated string.
+pub unsafe fn name(text: *const c_char) -> Option<String> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: forwarded to the caller.
+    let text = unsafe { core::ffi::CStr::from_ptr(text) };
+    Some(text.to_string_lossy().into_owned())
+}
+
+/// Fills a fixed C string, cut to fit and terminated.
+pub fn c_name<const N: usize>(text: &str) -> [c_char; N] {
+    let mut out = [0 as c_char; N];
+    for (dst, src) in out.iter_mut().take(N.saturating_sub(1)).zip(text.bytes()) {
+        *dst = src as c_char;
+    }
+    out
+}

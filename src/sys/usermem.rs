@@ -1,0 +1,81 @@
+//! A piece of the caller's memory, as pointer and length.
+//!
+//! The C API hands us buffers that stay the caller's: they must exist until the operation that
+//! uses them completes, and may not be changed meanwhile. [`UserMem`] carries that promise, made
+//! once where it is created, so that copying in and out needs no `unsafe` elsewhere.
+
+use core::ptr;
+
+/// `len` bytes of the caller's memory at `ptr`.
+#[derive(Clone, Copy, Debug)]
+pub struct UserMem {
+    ptr: *mut u8,
+    len: usize,
+}
+
+impl UserMem {
+    /// No bytes at all.
+    pub const EMPTY: UserMem = UserMem {
+        ptr: ptr::null_mut(),
+        len: 0,
+    };
+
+    /// # Safety
+    /// `ptr` must be valid for `len` bytes, for reading and, if the value is used to receive,
+    /// for writing, as long as the value and its copies are used. `len` 0 allows any pointer.
+    pub const unsafe fn new(ptr: *mut u8, len: usize) -> UserMem {
+        UserMem { ptr, len }
+    }
+
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    pub const fn ptr(&self) -> *mut u8 {
+        self.ptr
+    }
+
+    /// The bytes from `offset` on, `max` at most; empty when `offset` is past the end.
+    pub fn part(&self, offset: usize, max: usize) -> UserMem {
+        let offset = offset.min(self.len);
+        UserMem {
+            ptr: self.ptr.wrapping_add(offset),
+            len: max.min(self.len - offset),
+        }
+    }
+
+    /// The bytes as a slice, to be passed on at once.
+    pub fn as_slice(&self) -> &[u8] {
+        if self.len == 0 {
+            return &[];
+        }
+        // SAFETY: valid for reads by the promise of `new`; the caller leaves it unchanged while
+        // the operation is posted.
+        unsafe { core::slice::from_raw_parts(self.ptr, self.len) }
+    }
+
+    /// Copies from `offset` on into `dst` and returns how many bytes there were.
+    pub fn read_at(&self, offset: usize, dst: &mut [u8]) -> usize {
+        let part = self.part(offset, dst.len());
+        if part.len != 0 {
+            // SAFETY: `part` lies inside the memory promised by `new`, and `dst` is ours alone.
+            unsafe { ptr::copy_nonoverlapping(part.ptr, dst.as_mut_ptr(), part.len) };
+        }
+        part.len
+    }
+
+    /// Copies `src` to `offset` and returns how many bytes fitted.
+    pub fn write_at(&self, offset: usize, src: &[u8]) -> usize {
+        let part = self.part(offset, src.len());
+        if part.len != 0 {
+            // SAFETY: `part` lies inside the memory promised by `new`. `ptr::copy` since a
+            // program may receive over the very bytes it sends.
+            unsafe { ptr::copy(src.as_ptr(), part.ptr, part.len) };
+        }
+        part.len
+    }
+}

@@ -1,0 +1,189 @@
+//! What the user's buffer is: contiguous bytes, an I/O vector, or a generic datatype with
+//! callbacks.
+//!
+//! A [`SendBuf`] or [`RecvBuf`] is made when an operation is posted and lives as long as the
+//! operation. Dropping it ends a generic datatype's state (`finish`), so that each start has
+//! exactly one finish, however the operation ends.
+
+#[allow(unsafe_code)]
+mod generic;
+mod iov;
+
+pub use generic::{GenericDt, GenericOps, PackState, UnpackState};
+pub use iov::{IovBuf, RawIov};
+
+use crate::sys::usermem::UserMem;
+use crate::ucs::status::{Error, Result};
+use crate::uct::{IoVec, IoVecMut};
+use smallvec::SmallVec;
+
+/// The class of a `ucp_datatype_t`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DtClass {
+    /// Elements of this many bytes, one after the other.
+    Contig(usize),
+    Iov,
+    /// Address of the [`GenericDt`].
+    Generic(usize),
+}
+
+impl DtClass {
+    const SHIFT: u32 = 3;
+    const MASK: u64 = 7;
+
+    /// Decodes a handle. Strided and undefined classes are refused.
+    pub const fn decode(datatype: u64) -> Result<DtClass> {
+        match datatype & Self::MASK {
+            0 => Ok(DtClass::Contig((datatype >> Self::SHIFT) as usize)),
+            2 => Ok(DtClass::Iov),
+            7 => Ok(DtClass::Generic((datatype & !Self::MASK) as usize)),
+            _ => Err(Error::InvalidParam),
+        }
+    }
+}
+
+/// Source of a send.
+pub enum SendBuf {
+    Contig(UserMem),
+    Iov(IovBuf),
+    Generic(PackState),
+}
+
+impl SendBuf {
+    /// Bytes in the message.
+    pub fn len(&self) -> usize {
+        match self {
+            SendBuf::Contig(mem) => mem.len(),
+            SendBuf::Iov(iov) => iov.len(),
+            SendBuf::Generic(state) => state.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The memory, if it is in one piece.
+    pub fn contig(&self) -> Option<UserMem> {
+        match self {
+            SendBuf::Contig(mem) => Some(*mem),
+            _ => None,
+        }
+    }
+
+    /// Writes message bytes from `offset` on into `dst`, and returns how many.
+    pub fn pack(&self, offset: usize, dst: &mut [u8]) -> usize {
+        match self {
+            SendBuf::Contig(mem) => mem.read_at(offset, dst),
+            SendBuf::Iov(iov) => iov.read_at(offset, dst),
+            SendBuf::Generic(state) => state.pack(offset, dst),
+        }
+    }
+
+    /// The pieces of memory that hold `len` bytes from `offset` on, and how many bytes they
+    /// hold, with `max_iov` pieces at most. `None` when the message has no memory of its own.
+    pub fn pieces(
+        &self,
+        offset: usize,
+        len: usize,
+        max_iov: usize,
+    ) -> Option<(SmallVec<[IoVec; 4]>, usize)> {
+        match self {
+            SendBuf::Contig(mem) => {
+                let part = mem.part(offset, len);
+                let piece = IoVec {
+                    ptr: part.ptr(),
+                    len: part.len(),
+                };
+                Some((SmallVec::from_slice(&[piece]), part.len()))
+            }
+            SendBuf::Iov(iov) => {
+                let mut pieces = SmallVec::new();
+                let n = iov.for_parts(offset, len, max_iov, |part| {
+                    pieces.push(IoVec {
+                        ptr: part.ptr(),
+                        len: part.len(),
+                    });
+                });
+                Some((pieces, n))
+            }
+            SendBuf::Generic(_) => None,
+        }
+    }
+}
+
+/// Destination of a receive.
+pub enum RecvBuf {
+    Contig(UserMem),
+    Iov(IovBuf),
+    Generic(UnpackState),
+}
+
+impl RecvBuf {
+    /// Bytes that fit.
+    pub fn len(&self) -> usize {
+        match self {
+            RecvBuf::Contig(mem) => mem.len(),
+            RecvBuf::Iov(iov) => iov.len(),
+            RecvBuf::Generic(state) => state.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The memory, if it is in one piece.
+    pub fn contig(&self) -> Option<UserMem> {
+        match self {
+            RecvBuf::Contig(mem) => Some(*mem),
+            _ => None,
+        }
+    }
+
+    /// Stores message bytes that begin at `offset`; what does not fit is left out. The error is
+    /// a generic datatype's own.
+    pub fn unpack(&self, offset: usize, src: &[u8]) -> Result<()> {
+        match self {
+            RecvBuf::Contig(mem) => {
+                mem.write_at(offset, src);
+                Ok(())
+            }
+            RecvBuf::Iov(iov) => {
+                iov.write_at(offset, src);
+                Ok(())
+            }
+            RecvBuf::Generic(state) => state.unpack(offset, src),
+        }
+    }
+
+    /// As [`SendBuf::pieces`].
+    pub fn pieces(
+        &self,
+        offset: usize,
+        len: usize,
+        max_iov: usize,
+    ) -> Option<(SmallVec<[IoVecMut; 4]>, usize)> {
+        match self {
+            RecvBuf::Contig(mem) => {
+                let part = mem.part(offset, len);
+                let piece = IoVecMut {
+                    ptr: part.ptr(),
+                    len: part.len(),
+                };
+                Some((SmallVec::from_slice(&[piece]), part.len()))
+            }
+            RecvBuf::Iov(iov) => {
+                let mut pieces = SmallVec::new();
+                let n = iov.for_parts(offset, len, max_iov, |part| {
+                    pieces.push(IoVecMut {
+                        ptr: part.ptr(),
+                        len: part.len(),
+                    });
+                });
+                Some((pieces, n))
+            }
+            RecvBuf::Generic(_) => None,
+        }
+    }
+}

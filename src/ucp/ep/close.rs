@@ -1,0 +1,49 @@
+//! Closing.
+
+use std::rc::Rc;
+
+use super::{Endpoint, Pending};
+use crate::ucp::request::TagInfo;
+use crate::ucp::worker::{Posted, ReqOptions};
+use crate::ucs::status::{Error, Result};
+
+impl Endpoint {
+    /// `ucp_ep_close_nbx`: at once with `force`, else after a flush. The handle is the user's no
+    /// more from here on.
+    pub fn close(self: &Rc<Self>, options: &ReqOptions, force: bool) -> Result<Posted> {
+        self.set_owned(false);
+        if force {
+            self.abandon(Error::Canceled);
+            self.close_now();
+            return Ok(Posted::Now(Ok(()), TagInfo::default()));
+        }
+        self.flush(options, true)
+    }
+
+    /// The peer has closed its end and no user holds this one.
+    pub fn drop_unowned(self: &Rc<Self>) {
+        if self.in_flight.get() == 0 && !self.is_blocked() {
+            self.worker.forget_endpoint(self);
+        }
+    }
+
+    /// Ends whatever is in flight.
+    pub fn abandon(self: &Rc<Self>, error: Error) {
+        let error = self.failed.get().unwrap_or(error);
+        self.failed.set(Some(error));
+        self.fast_max.set(-1);
+        for pending in self.take_pending() {
+            if let Pending::Op(req) = pending {
+                self.worker.finish(req, Err(error));
+            }
+        }
+        self.worker.finish_all_of(self, error);
+        self.end_flushes(error);
+    }
+
+    /// Out of the worker's tables; the last reference drops the lanes.
+    pub fn close_now(self: &Rc<Self>) {
+        self.say_closed();
+        self.worker.forget_endpoint(self);
+    }
+}

@@ -1,0 +1,110 @@
+//! What endpoints with the same lanes have in common: limits and thresholds, worked out once and
+//! shared.
+
+use crate::ucp::context::Context;
+use crate::ucp::select::proto::Threshold;
+use crate::ucp::select::{
+    Lanes, ProtoParams, RndvScheme, SendClass, TagThresholds, tag_thresholds,
+};
+use crate::uct::{IfaceAttr, IfaceCaps};
+
+/// Zero-copy limits of the active message lane.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ZcopyLimits {
+    /// Smaller pieces are cheaper to copy.
+    pub min: usize,
+    pub max: usize,
+    pub max_iov: usize,
+}
+
+/// Shared by endpoints that are alike.
+#[derive(Debug)]
+pub struct EpConfig {
+    pub lanes: Lanes,
+    /// Longest message of the fast path, -1 for none.
+    pub fast_max: isize,
+    /// Longest payload of an `EAGER_ONLY` by short.
+    pub short_max: usize,
+    /// Longest payload of an `EAGER_ONLY` by any means.
+    pub only_max: usize,
+    /// Longest active message by bcopy.
+    pub bcopy_max: usize,
+    pub zcopy: Option<ZcopyLimits>,
+    pub fetch_max_iov: usize,
+    /// Failures of the peer are noticed.
+    pub peer_errors: bool,
+    rndv_thresh: usize,
+    rndv_thresh_fast: usize,
+    pub thresholds: TagThresholds,
+}
+
+impl EpConfig {
+    /// `am`: the active message lane; `fetch`: the one that reads the peer's memory.
+    pub fn new(
+        lanes: Lanes,
+        am: &IfaceAttr,
+        fetch: Option<&IfaceAttr>,
+        params: &ProtoParams<'_>,
+    ) -> EpConfig {
+        let normal = tag_thresholds(params, SendClass::Normal);
+        let fast = tag_thresholds(params, SendClass::FastCompletion);
+        let short_max = normal
+            .short_max
+            .filter(|_| am.caps.contains(IfaceCaps::AM_SHORT));
+        let zcopy = am
+            .caps
+            .contains(IfaceCaps::AM_ZCOPY)
+            .then_some(ZcopyLimits {
+                min: 4096,
+                max: am.max_zcopy,
+                max_iov: am.max_iov,
+            });
+        EpConfig {
+            lanes,
+            fast_max: short_max.map_or(-1, |max| max as isize),
+            short_max: short_max.unwrap_or(0),
+            only_max: am.max_bcopy.saturating_sub(8),
+            bcopy_max: am.max_bcopy,
+            zcopy,
+            fetch_max_iov: fetch.map_or(0, |attr| attr.max_iov),
+            peer_errors: am.caps.contains(IfaceCaps::ERR_PEER),
+            rndv_thresh: normal.rndv_thresh,
+            rndv_thresh_fast: fast.rndv_thresh,
+            thresholds: normal,
+        }
+    }
+
+    /// From this length on by rendezvous.
+    pub fn rndv_thresh(&self, fast_completion: bool) -> usize {
+        if fast_completion {
+            self.rndv_thresh_fast
+        } else {
+            self.rndv_thresh
+        }
+    }
+}
+
+/// The variables that the choice of protocols obeys. `intra`: the lane stays inside the host.
+pub fn proto_params<'a>(context: &Context, am: &'a IfaceAttr, intra: bool) -> ProtoParams<'a> {
+    let config = &context.config;
+    let key = if intra { "intra" } else { "inter" };
+    let threshold = |size: Option<usize>| match size {
+        None => Threshold::Auto,
+        Some(usize::MAX) => Threshold::Inf,
+        Some(bytes) => Threshold::Bytes(bytes),
+    };
+    let mut params = ProtoParams::new(am);
+    params.rndv_thresh = threshold(config.keyed_size("RNDV_THRESH", key));
+    params.rndv_send_nbr_thresh = threshold(config.size_auto("RNDV_SEND_NBR_THRESH"));
+    params.zcopy_thresh = threshold(config.size_auto("ZCOPY_THRESH"));
+    params.rndv_scheme = match config.choice("RNDV_SCHEME") {
+        "get_zcopy" | "get_ppln" => Some(RndvScheme::Get),
+        "put_zcopy" | "put_ppln" | "am" => Some(RndvScheme::Am),
+        _ => None,
+    };
+    params.ppn = context.params.estimated_num_ppn;
+    if let Some(bandwidth) = config.bandwidth("BCOPY_BW") {
+        params.memcpy_bw = bandwidth;
+    }
+    params
+}

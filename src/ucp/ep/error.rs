@@ -1,0 +1,68 @@
+//! Failure of an endpoint.
+
+use core::ffi::c_void;
+use std::rc::Rc;
+
+use super::pending::Pending;
+use super::{Endpoint, EpOptions};
+pub use crate::ucp::proto::verdict::ErrorMode;
+use crate::ucp::proto::verdict::{Standing, Verdict, verdict};
+use crate::ucs::status::{Error, Status};
+
+/// `ucp_err_handler_cb_t`: user's argument, endpoint, status.
+pub type ErrorCb = unsafe extern "C" fn(*mut c_void, *mut c_void, Status);
+
+/// `ucp_err_handler_t`
+#[derive(Clone, Copy, Debug)]
+pub struct ErrorHandler {
+    pub cb: ErrorCb,
+    pub arg: *mut c_void,
+}
+
+impl Endpoint {
+    /// What the failure of a lane operation means here.
+    pub fn verdict(&self, error: Error, budget: u32) -> Verdict {
+        let standing = Standing {
+            mode: self.options.borrow().mode,
+            failed: self.failed.get(),
+            survivors: 0,
+            budget,
+        };
+        verdict(error, standing)
+    }
+
+    /// The peer or all ways to it are lost. What is in flight is ended at the worker's next
+    /// progress, and then the user's handler is called; from now on, posts return the error.
+    pub fn fail(self: &Rc<Self>, error: Error) {
+        if self.failed.get().is_some() {
+            return;
+        }
+        self.failed.set(Some(error));
+        self.fast_max.set(-1);
+        self.worker.note_failure(self.clone());
+    }
+
+    /// The second half of [`Endpoint::fail`].
+    pub fn end_failed(self: &Rc<Self>) {
+        let Some(error) = self.failed.get() else {
+            return;
+        };
+        for pending in self.take_pending() {
+            if let Pending::Op(req) = pending {
+                self.worker.finish(req, Err(error));
+            }
+        }
+        self.worker.finish_all_of(self, error);
+        self.end_flushes(error);
+        let EpOptions { mode, handler, .. } = self.options();
+        match handler {
+            Some(handler) if mode != ErrorMode::None && self.is_owned() => {
+                self.worker.call_error_handler(self, handler, error);
+            }
+            _ if self.is_owned() => {
+                crate::ucs_error!("connection to {} failed: {error}", self.peer_name);
+            }
+            _ => crate::ucs_diag!("connection from {} failed: {error}", self.peer_name),
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Endpoints: connections from a worker to another.
+
+mod close;
+pub mod config;
+mod create;
+pub mod error;
+pub mod flush;
+mod pending;
+
+use core::cell::{Cell, RefCell};
+use core::ffi::{c_char, c_void};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+pub use config::EpConfig;
+pub use error::{ErrorHandler, ErrorMode};
+pub use pending::Pending;
+
+use crate::ucp::request::ReqRef;
+use crate::ucp::wire::{Identity, Origin};
+use crate::ucp::worker::Worker;
+use crate::ucs::status::{Error, Result};
+use crate::uct;
+
+/// What the user says when creating an endpoint.
+#[derive(Clone, Debug)]
+pub struct EpOptions {
+    pub mode: ErrorMode,
+    pub handler: Option<ErrorHandler>,
+    pub user_data: *mut c_void,
+    pub name: Option<String>,
+}
+
+impl Default for EpOptions {
+    fn default() -> Self {
+        EpOptions {
+            mode: ErrorMode::None,
+            handler: None,
+            user_data: core::ptr::null_mut(),
+            name: None,
+        }
+    }
+}
+
+/// A connection to one worker.
+pub struct Endpoint {
+    worker: Rc<Worker>,
+    /// Longest message that may go by the fast path now; -1 when none may, because something is
+    /// queued or the endpoint has failed.
+    fast_max: Cell<isize>,
+    am: Rc<dyn uct::Ep>,
+    config: Rc<EpConfig>,
+    /// All lanes, in the order of `config.lanes`.
+    lanes: SmallVec<[Rc<dyn uct::Ep>; 3]>,
+    fetch: RefCell<Option<Rc<dyn uct::Ep>>>,
+    /// Our side of the connection, as the peer knows it.
+    origin: Origin,
+    remote_worker: u64,
+    /// The id in the worker's table.
+    token: u64,
+    next_seq: Cell<u64>,
+    pending: RefCell<VecDeque<Pending>>,
+    /// The peer has, or will have before any later message, an endpoint for this connection.
+    announced: Cell<bool>,
+    /// A user holds the handle. Otherwise it exists because the peer connected.
+    owned: Cell<bool>,
+    failed: Cell<Option<Error>>,
+    /// Operations begun here and not ended, and those that wait for some of them.
+    in_flight: Cell<usize>,
+    started: Cell<u64>,
+    flushes: RefCell<SmallVec<[ReqRef; 2]>>,
+    options: RefCell<EpOptions>,
+    peer_name: String,
+}
+
+impl Endpoint {
+    pub fn worker(&self) -> &Rc<Worker> {
+        &self.worker
+    }
+
+    pub fn config(&self) -> &EpConfig {
+        &self.config
+    }
+
+    pub fn am_lane(&self) -> &dyn uct::Ep {
+        &*self.am
+    }
+
+    pub fn lanes(&self) -> &[Rc<dyn uct::Ep>] {
+        &self.lanes
+    }
+
+    /// The lane that reads the peer's memory.
+    pub fn fetch_lane(&self) -> Option<Rc<dyn uct::Ep>> {
+        self.fetch.borrow().clone()
+    }
+
+    /// Reading was refused: don't try again on this endpoint.
+    pub fn forget_fetch_lane(&self) {
+        if self.fetch.take().is_some() {
+            crate::ucs_diag!(
+                "{}: reading the peer's memory is not permitted, copying instead",
+                self.peer_name
+            );
+        }
+    }
+
+    /// Whether the fast path may be tried for `len` bytes.
+    #[inline]
+    pub fn short_fits(&self, len: usize) -> bool {
+        // A length above isize::MAX wraps to a negative number, hence the cast to unsigned.
+        let max = self.fast_max.get();
+        max >= 0 && len <= max as usize
+    }
+
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    pub fn remote_worker(&self) -> u64 {
+        self.remote_worker
+    }
+
+    pub fn peer_name(&self) -> &str {
+        &self.peer_name
+    }
+
+    pub fn token(&self) -> u64 {
+        self.token
+    }
+
+    /// A name for the next operation.
+    pub fn next_identity(&self) -> Identity {
+        let seq = self.next_seq.get();
+        self.next_seq.set(seq + 1);
+        Identity {
+            origin: self.origin,
+            seq,
+        }
+    }
+
+    pub fn set_owned(&self, owned: bool) {
+        self.owned.set(owned);
+    }
+
+    pub fn is_owned(&self) -> bool {
+        self.owned.get()
+    }
+
+    pub fn options(&self) -> EpOptions {
+        self.options.borrow().clone()
+    }
+
+    pub fn set_options(&self, options: EpOptions) {
+        *self.options.borrow_mut() = options;
+    }
+
+    /// The name that the user gave it, or one that tells it apart.
+    pub fn name(&self) -> String {
+        let given = self.options.borrow().name.clone();
+        given.unwrap_or_else(|| format!("ep_{}", self.token))
+    }
+
+    /// Transport and device of each lane, as C strings that live as long as the worker.
+    pub fn transports(&self) -> Vec<(*const c_char, *const c_char)> {
+        let lanes = self.config.lanes.all.iter();
+        lanes
+            .filter_map(|lane| self.worker.rsc_names(lane.rsc_index))
+            .collect()
+    }
+
+    /// The reason if the endpoint has failed.
+    pub fn failure(&self) -> Option<Error> {
+        self.failed.get()
+    }
+
+    pub fn check_usable(&self) -> Result<()> {
+        self.failed.get().map_or(Ok(()), Err)
+    }
+}

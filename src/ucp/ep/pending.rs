@@ -1,0 +1,228 @@
+//! What waits for room on the lane, in order. As long as anything waits, everything later waits
+//! behind it.
+
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use super::Endpoint;
+use crate::ucp::proto::{Driven, Flight, Op, Stage, rndv};
+use crate::ucp::request::ReqRef;
+use crate::ucp::wire::{Writer, am, wireup};
+use crate::ucs::status::Result;
+use crate::uct::Post;
+
+/// Something to send.
+pub enum Pending {
+    /// An operation's next step.
+    Op(ReqRef),
+    /// A message that belongs to the endpoint, since the operation behind it may be gone.
+    Control { id: u8, bytes: SmallVec<[u8; 64]> },
+}
+
+/// What one try came to.
+enum Tried {
+    Gone,
+    Blocked,
+}
+
+impl Endpoint {
+    pub fn is_blocked(&self) -> bool {
+        !self.pending.borrow().is_empty()
+    }
+
+    pub fn is_queued(&self, req: ReqRef) -> bool {
+        let is_it = |p: &Pending| matches!(p, Pending::Op(other) if *other == req);
+        self.pending.borrow().iter().any(is_it)
+    }
+
+    /// Queues an operation whose flight is stored in it.
+    pub fn queue(self: &Rc<Self>, req: ReqRef) {
+        self.push(Pending::Op(req));
+    }
+
+    /// Runs an operation now, or queues it behind others.
+    pub fn submit(self: &Rc<Self>, req: ReqRef) {
+        if self.is_blocked() {
+            self.queue(req);
+        } else if let Tried::Blocked = self.run(req) {
+            self.queue(req);
+        }
+    }
+
+    fn push(self: &Rc<Self>, pending: Pending) {
+        if !self.is_blocked() {
+            self.fast_max.set(-1);
+            self.worker.block(self.clone());
+        }
+        self.pending.borrow_mut().push_back(pending);
+    }
+
+    /// Sends a small message of ours, after what is queued.
+    pub fn send_control(self: &Rc<Self>, id: u8, len: usize, encode: impl Fn(&mut Writer<'_>)) {
+        let mut bytes: SmallVec<[u8; 64]> = SmallVec::from_elem(0, len);
+        let mut w = Writer::new(&mut bytes);
+        encode(&mut w);
+        let len = w.len();
+        bytes.truncate(len);
+        self.send_bytes(id, bytes);
+    }
+
+    fn send_bytes(self: &Rc<Self>, id: u8, bytes: SmallVec<[u8; 64]>) {
+        if self.failed.get().is_some() {
+            return;
+        }
+        if !self.is_blocked() {
+            match self.post_control(id, &bytes) {
+                Ok(Post::NoResource) => {}
+                Ok(_) => return,
+                Err(error) => return self.fail(error),
+            }
+        }
+        self.push(Pending::Control { id, bytes });
+    }
+
+    fn post_control(&self, id: u8, bytes: &[u8]) -> Result<Post> {
+        self.am.am_bcopy(
+            id,
+            bytes.len(),
+            &mut |dst| match dst.get_mut(..bytes.len()) {
+                Some(dst) => {
+                    dst.copy_from_slice(bytes);
+                    bytes.len()
+                }
+                None => 0,
+            },
+        )
+    }
+
+    /// Makes sure that the peer can answer: it gets our address, ahead of what needs an answer.
+    pub fn announce(self: &Rc<Self>) {
+        if self.announced.replace(true) {
+            return;
+        }
+        let header = wireup::Wireup {
+            kind: wireup::Kind::Request,
+            origin: self.origin,
+            to: self.remote_worker,
+        };
+        let address = self.worker.address();
+        let mut bytes: SmallVec<[u8; 64]> = SmallVec::from_elem(0, wireup::Wireup::LEN);
+        header.encode(&mut Writer::new(&mut bytes));
+        bytes.extend_from_slice(&address);
+        self.send_bytes(am::WIREUP, bytes);
+    }
+
+    pub fn set_announced(&self, announced: bool) {
+        self.announced.set(announced);
+    }
+
+    /// Tells the peer that this side of the connection is gone, as far as the lane takes it now.
+    pub(super) fn say_closed(self: &Rc<Self>) {
+        if self.announced.get() && self.failed.get().is_none() && !self.is_blocked() {
+            let header = wireup::Wireup {
+                kind: wireup::Kind::Closed,
+                origin: self.origin,
+                to: self.remote_worker,
+            };
+            self.send_control(am::WIREUP, wireup::Wireup::LEN, |w| header.encode(w));
+        }
+    }
+
+    /// Sends what waits. True when nothing waits any more.
+    pub fn run_pending(self: &Rc<Self>) -> bool {
+        loop {
+            let front = self.pending.borrow_mut().pop_front();
+            let tried = match front {
+                None => {
+                    if self.failed.get().is_none() {
+                        self.fast_max.set(self.config.fast_max);
+                    }
+                    return true;
+                }
+                Some(Pending::Op(req)) => match self.run(req) {
+                    Tried::Gone => continue,
+                    Tried::Blocked => Pending::Op(req),
+                },
+                Some(Pending::Control { id, bytes }) => match self.post_control(id, &bytes) {
+                    Ok(Post::NoResource) => Pending::Control { id, bytes },
+                    Ok(_) => continue,
+                    Err(error) => {
+                        self.fail(error);
+                        continue;
+                    }
+                },
+            };
+            self.pending.borrow_mut().push_front(tried);
+            return false;
+        }
+    }
+
+    pub(super) fn take_pending(&self) -> Vec<Pending> {
+        self.pending.borrow_mut().drain(..).collect()
+    }
+
+    /// Takes one step of whatever the request is doing.
+    fn run(self: &Rc<Self>, req: ReqRef) -> Tried {
+        match req.take_op() {
+            Op::Eager(flight) => {
+                let sync = flight.stage().is_sync();
+                self.drive(req, flight, Op::Eager, |ep, ()| {
+                    if sync && req.id() != 0 {
+                        req.set_op(Op::SyncWait);
+                    } else {
+                        ep.worker.finish(req, Ok(()));
+                    }
+                })
+            }
+            Op::Announce(flight) => self.drive(req, flight, Op::Announce, |_, offered| {
+                req.set_op(Op::Offered(offered));
+            }),
+            Op::Stream(flight) => self.drive(req, flight, Op::Stream, |ep, ()| {
+                ep.worker.finish(req, Ok(()))
+            }),
+            Op::Flush(flush) => {
+                self.flush_lanes(req, flush);
+                Tried::Gone
+            }
+            op @ Op::Fetch(_) => {
+                req.set_op(op);
+                rndv::run_fetch(&self.worker, req);
+                Tried::Gone
+            }
+            other => {
+                req.set_op(other);
+                Tried::Gone
+            }
+        }
+    }
+
+    /// A completion of something that the operation had posted has come in.
+    pub fn resume(self: &Rc<Self>, req: ReqRef) {
+        if let Tried::Blocked = self.run(req) {
+            self.queue(req);
+        }
+    }
+
+    fn drive<S: Stage>(
+        self: &Rc<Self>,
+        req: ReqRef,
+        flight: Flight<S>,
+        wrap: fn(Flight<S>) -> Op,
+        next: impl FnOnce(&Rc<Endpoint>, S::Next),
+    ) -> Tried {
+        match flight.drive(self) {
+            Driven::Blocked(flight) => {
+                req.set_op(wrap(flight));
+                return Tried::Blocked;
+            }
+            Driven::Waiting(flight) => req.set_op(wrap(flight)),
+            Driven::Next(value) => next(self, value),
+            Driven::Ended(stage, error) => {
+                drop(stage);
+                self.worker.finish(req, Err(error));
+            }
+        }
+        Tried::Gone
+    }
+}

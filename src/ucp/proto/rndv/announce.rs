@@ -1,0 +1,85 @@
+//! RTS: announcing a message, and waiting for what the receiver makes of it.
+
+use super::Stream;
+use crate::ucp::dt::SendBuf;
+use crate::ucp::ep::Endpoint;
+use crate::ucp::proto::{Stage, Step};
+use crate::ucp::wire::rndv::{Rtr, Rts};
+use crate::ucp::wire::{Identity, Writer, am};
+use crate::ucs::status::Result;
+use crate::uct::Post;
+
+/// The message is not announced yet.
+pub struct Announce {
+    tag: u64,
+    buf: SendBuf,
+    identity: Identity,
+    op: u64,
+}
+
+impl Announce {
+    /// `op`: our operation's id, which answers name.
+    pub fn new(tag: u64, buf: SendBuf, identity: Identity, op: u64) -> Announce {
+        Announce {
+            tag,
+            buf,
+            identity,
+            op,
+        }
+    }
+}
+
+impl Stage for Announce {
+    /// The attempt's number goes out with the RTS.
+    type Attempt = u32;
+    type Next = Offered;
+
+    fn begin(&self, _ep: &Endpoint, number: u32) -> Result<u32> {
+        Ok(number)
+    }
+
+    fn progress(&self, attempt: &mut u32, ep: &Endpoint) -> Result<Step> {
+        let address = self.buf.contig().map_or(0, |mem| mem.ptr() as u64);
+        let rts = Rts {
+            tag: self.tag,
+            total: self.buf.len() as u64,
+            identity: self.identity,
+            attempt: *attempt,
+            op: self.op,
+            address,
+        };
+        let post = ep.am_lane().am_bcopy(am::RTS, Rts::LEN, &mut |dst| {
+            let mut w = Writer::new(dst);
+            rts.encode(&mut w);
+            w.len()
+        })?;
+        Ok(if post == Post::NoResource {
+            Step::Blocked
+        } else {
+            Step::Done
+        })
+    }
+
+    fn done(self) -> Offered {
+        Offered {
+            buf: self.buf,
+            op: self.op,
+        }
+    }
+}
+
+/// Announced: the buffer is the peer's to read until it answers.
+pub struct Offered {
+    buf: SendBuf,
+    op: u64,
+}
+
+impl Offered {
+    /// The receiver asks for the bytes. `None` if it asks for more than there is.
+    pub fn stream(self, rtr: &Rtr) -> Option<Stream> {
+        let offset = usize::try_from(rtr.offset)
+            .ok()
+            .filter(|at| *at <= self.buf.len())?;
+        Some(Stream::new(self.buf, self.op, rtr.receiver_op, offset))
+    }
+}

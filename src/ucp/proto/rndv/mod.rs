@@ -1,0 +1,151 @@
+//! Rendezvous: the payload moves when both sides are ready.
+//!
+//! ```text
+//! sender                               receiver
+//! Announce --- RTS ------------------> matched?
+//!    |                                   | the lanes can read the sender's memory:
+//! Offered                               Fetch: get
+//!    | <------------------------- ATS --- done
+//!    |                                   | they can't:
+//!    | <------------------------- RTR -- Receive
+//! Stream ---- RNDV_DATA (n times) ----->   | complete when all bytes are in
+//! ```
+//!
+//! A file per protocol: [`announce`] (RTS), [`get`] (fetch by the receiver), [`stream`]
+//! (fragments as active messages).
+
+pub mod announce;
+pub mod get;
+pub mod stream;
+
+pub use announce::{Announce, Offered};
+pub use get::Fetch;
+pub use stream::{Receive, Stream};
+
+use super::{Driven, Flight, Op};
+use crate::ucp::dt::RecvBuf;
+use crate::ucp::request::ReqRef;
+use crate::ucp::wire::am;
+use crate::ucp::wire::rndv::{Answer, Rtr, Rts};
+use crate::ucp::worker::Worker;
+use crate::ucs::status::{Error, Result, Status};
+
+/// A receive has met an RTS: moves the payload, or refuses it.
+pub fn receive(worker: &Worker, req: ReqRef, buf: RecvBuf, rts: &Rts) {
+    let Some(ep) = worker.endpoint_of(rts.identity.origin) else {
+        crate::ucs_error!("rendezvous from an endpoint that is gone or was never announced");
+        drop(buf);
+        return worker.finish(req, Err(Error::Unreachable));
+    };
+    let total = req.info().length;
+    if total > buf.len() || total == 0 {
+        drop(buf);
+        answer(&ep, am::ATS, rts.op, Status::OK);
+        let result = if total == 0 {
+            Ok(())
+        } else {
+            Err(Error::MessageTruncated)
+        };
+        return worker.finish(req, result);
+    }
+    ep.op_started(req);
+    worker.name_op(req);
+    if rts.address != 0 && ep.fetch_lane().is_some() && buf.pieces(0, 1, 1).is_some() {
+        req.set_op(Op::Fetch(Flight::new(Fetch::new(buf, rts, total))));
+        run_fetch(worker, req);
+    } else {
+        ask(worker, req, buf, rts.op, 0, total);
+    }
+}
+
+/// Asks for the payload from `offset` on as active messages.
+pub fn ask(
+    worker: &Worker,
+    req: ReqRef,
+    buf: RecvBuf,
+    sender_op: u64,
+    offset: usize,
+    total: usize,
+) {
+    let Some(ep) = req.ep() else {
+        return worker.finish(req, Err(Error::Unreachable));
+    };
+    let rtr = Rtr {
+        sender_op,
+        receiver_op: req.id(),
+        offset: offset as u64,
+        attempt: 0,
+    };
+    req.set_op(Op::Receive(Receive::new(buf, offset, total)));
+    ep.send_control(am::RTR, Rtr::LEN, |w| rtr.encode(w));
+}
+
+/// Drives a fetch; true when it needs no further run.
+pub fn run_fetch(worker: &Worker, req: ReqRef) {
+    let (Op::Fetch(flight), Some(ep)) = (req.take_op(), req.ep()) else {
+        return;
+    };
+    match flight.drive(&ep) {
+        Driven::Blocked(flight) => {
+            req.set_op(Op::Fetch(flight));
+            ep.queue(req);
+        }
+        Driven::Waiting(flight) => req.set_op(Op::Fetch(flight)),
+        Driven::Next(ack) => {
+            answer(&ep, am::ATS, ack.sender_op, Status::OK);
+            worker.finish(req, Ok(()));
+        }
+        Driven::Ended(stage, error) => get::fall_back(worker, req, &ep, stage, error),
+    }
+}
+
+/// Sends an answer that names an operation of the peer.
+pub fn answer(ep: &std::rc::Rc<crate::ucp::ep::Endpoint>, id: u8, op: u64, status: Status) {
+    let answer = Answer {
+        op,
+        status: status.0,
+    };
+    ep.send_control(id, Answer::LEN, |w| answer.encode(w));
+}
+
+/// `ATS`, or a `SYNC_ACK`: the peer has all it wanted.
+pub fn on_answer(worker: &Worker, data: &[u8]) -> Option<()> {
+    let answer = Answer::decode(data)?;
+    let req = worker.op_by_id(answer.op)?;
+    let result: Result<()> = match Error::from_code(answer.status) {
+        None => Ok(()),
+        Some(error) => Err(error),
+    };
+    match req.take_op() {
+        Op::SyncWait | Op::Offered(_) => worker.finish(req, result),
+        // The payload may still be queued behind a full lane: it has been matched early.
+        Op::Eager(flight) if flight.stage().is_sync() => {
+            req.set_op(Op::Eager(flight));
+            worker.drop_name(req);
+        }
+        other => {
+            req.set_op(other);
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// `RTR`: the receiver asks for the payload.
+pub fn on_rtr(worker: &Worker, data: &[u8]) -> Option<()> {
+    let rtr = Rtr::decode(data)?;
+    let req = worker.op_by_id(rtr.sender_op)?;
+    match req.take_op() {
+        Op::Offered(offered) => {
+            let stream = offered.stream(&rtr)?;
+            req.set_op(Op::Stream(Flight::new(stream)));
+            let ep = req.ep()?;
+            ep.submit(req);
+            Some(())
+        }
+        other => {
+            req.set_op(other);
+            None
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Rendezvous by active messages: the sender streams the payload on request.
+
+use crate::ucp::dt::{RecvBuf, SendBuf};
+use crate::ucp::ep::Endpoint;
+use crate::ucp::proto::eager::send_piece;
+use crate::ucp::proto::{Op, Stage, Step};
+use crate::ucp::wire::rndv::Data;
+use crate::ucp::wire::{Writer, am};
+use crate::ucp::worker::Worker;
+use crate::ucs::status::Result;
+use crate::uct::{Place, Post};
+
+/// Longest zero-copy piece.
+const PIECE: usize = 4 << 20;
+
+/// Sending the payload.
+pub struct Stream {
+    buf: SendBuf,
+    /// Our operation: the token of what it posts.
+    op: u64,
+    receiver_op: u64,
+    /// Where the receiver wants it to begin.
+    start: usize,
+}
+
+/// How far an attempt has come.
+pub struct Attempt {
+    offset: usize,
+    number: u32,
+    /// Zero-copy pieces whose completion is to come.
+    pub outstanding: usize,
+}
+
+impl Stream {
+    pub fn new(buf: SendBuf, op: u64, receiver_op: u64, start: usize) -> Stream {
+        Stream {
+            buf,
+            op,
+            receiver_op,
+            start,
+        }
+    }
+
+    fn header(&self, attempt: &Attempt) -> Data {
+        Data {
+            receiver_op: self.receiver_op,
+            offset: attempt.offset as u64,
+            attempt: attempt.number,
+        }
+    }
+
+    /// Posts one piece, and returns the bytes in it.
+    fn send(&self, attempt: &mut Attempt, ep: &Endpoint) -> Result<Option<usize>> {
+        let left = self.buf.len() - attempt.offset;
+        let header = self.header(attempt);
+        if let Some(limits) = ep.config().zcopy.filter(|limits| left >= limits.min) {
+            let max = limits.max.min(PIECE);
+            if let Some((pieces, n)) = self.buf.pieces(attempt.offset, max, limits.max_iov) {
+                let mut head = [0; Data::LEN];
+                header.encode(&mut Writer::new(&mut head));
+                return match ep
+                    .am_lane()
+                    .am_zcopy(am::RNDV_DATA, &head, &pieces, self.op)?
+                {
+                    Post::NoResource => Ok(None),
+                    Post::Done => Ok(Some(n)),
+                    Post::Pending => {
+                        attempt.outstanding += 1;
+                        Ok(Some(n))
+                    }
+                };
+            }
+        }
+        let n = left.min(ep.config().bcopy_max - Data::LEN);
+        let encode = |w: &mut Writer<'_>| header.encode(w);
+        let at = attempt.offset;
+        let post = send_piece(ep, am::RNDV_DATA, Data::LEN, encode, &self.buf, at, n)?;
+        Ok((post != Post::NoResource).then_some(n))
+    }
+}
+
+impl Stage for Stream {
+    type Attempt = Attempt;
+    type Next = ();
+
+    fn begin(&self, _ep: &Endpoint, number: u32) -> Result<Attempt> {
+        Ok(Attempt {
+            offset: self.start,
+            number,
+            outstanding: 0,
+        })
+    }
+
+    fn progress(&self, attempt: &mut Attempt, ep: &Endpoint) -> Result<Step> {
+        while attempt.offset < self.buf.len() {
+            match self.send(attempt, ep)? {
+                Some(n) => attempt.offset += n,
+                None => return Ok(Step::Blocked),
+            }
+        }
+        Ok(if attempt.outstanding == 0 {
+            Step::Done
+        } else {
+            Step::Waiting
+        })
+    }
+
+    fn done(self) {}
+}
+
+/// Receiving the payload.
+pub struct Receive {
+    buf: RecvBuf,
+    received: usize,
+    total: usize,
+    result: Result<()>,
+}
+
+impl Receive {
+    /// The first `received` bytes are there already.
+    pub fn new(buf: RecvBuf, received: usize, total: usize) -> Receive {
+        Receive {
+            buf,
+            received,
+            total,
+            result: Ok(()),
+        }
+    }
+
+    /// Accounts for `len` bytes. False if they are more than were asked for.
+    fn count(&mut self, len: usize) -> bool {
+        let ok = len <= self.total - self.received;
+        if ok {
+            self.received += len;
+        }
+        ok
+    }
+}
+
+/// `RNDV_DATA` as a whole message.
+pub fn on_data(worker: &Worker, data: &[u8]) -> Option<()> {
+    let (header, payload) = Data::decode(data)?;
+    let offset = usize::try_from(header.offset).ok()?;
+    with_receive(worker, header.receiver_op, |receive| {
+        offset
+            .checked_add(payload.len())
+            .filter(|end| *end <= receive.total)?;
+        if receive.result.is_ok() {
+            receive.result = receive.buf.unpack(offset, payload);
+        }
+        receive.count(payload.len()).then_some(())
+    })
+}
+
+/// Runs `f` on the receive with this id, and completes it when all bytes are there.
+fn with_receive(
+    worker: &Worker,
+    op: u64,
+    f: impl FnOnce(&mut Receive) -> Option<()>,
+) -> Option<()> {
+    let req = worker.op_by_id(op)?;
+    let mut receive = match req.take_op() {
+        Op::Receive(receive) => receive,
+        other => {
+            req.set_op(other);
+            return None;
+        }
+    };
+    let ok = f(&mut receive);
+    if receive.received < receive.total {
+        req.set_op(Op::Receive(receive));
+    } else {
+        let result = receive.result;
+        drop(receive);
+        worker.finish(req, result);
+    }
+    ok
+}
+
+/// Where a transport may write the payload of an `RNDV_DATA` directly.
+pub fn place(worker: &Worker, header: &[u8], offset: usize, total: usize) -> Place {
+    let found = Data::decode(header).and_then(|(header, _)| {
+        let base = usize::try_from(header.offset).ok()?;
+        let req = worker.op_by_id(header.receiver_op)?;
+        let op = req.take_op();
+        let place = match &op {
+            Op::Receive(receive) => place_in(receive, base, offset, total),
+            _ => None,
+        };
+        req.set_op(op);
+        place
+    });
+    found.unwrap_or(Place::Discard)
+}
+
+fn place_in(receive: &Receive, base: usize, offset: usize, total: usize) -> Option<Place> {
+    base.checked_add(total)
+        .filter(|end| *end <= receive.total)?;
+    let Some((pieces, _)) = receive
+        .buf
+        .pieces(base + offset, total - offset.min(total), 1)
+    else {
+        return Some(Place::Copy);
+    };
+    let piece = pieces.first()?;
+    Some(Place::Buffer(
+        core::ptr::NonNull::new(piece.ptr)?,
+        piece.len,
+    ))
+}
+
+/// The payload of an `RNDV_DATA` has been written where [`place`] said.
+pub fn placed(worker: &Worker, header: &[u8], total: usize) -> Option<()> {
+    let (header, _) = Data::decode(header)?;
+    with_receive(worker, header.receiver_op, |receive| {
+        receive.count(total).then_some(())
+    })
+}

@@ -1,0 +1,52 @@
+//! Completion callbacks: the signatures that UCX has given them over time.
+#![allow(unsafe_code)]
+
+use core::ffi::c_void;
+
+use crate::ucs::status::Status;
+
+/// `ucp_tag_recv_info_t`: what arrived.
+#[repr(C)]
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct TagInfo {
+    pub sender_tag: u64,
+    /// Bytes.
+    pub length: usize,
+}
+
+/// `ucp_send_callback_t`
+pub type SendCb = unsafe extern "C" fn(*mut c_void, Status);
+/// `ucp_send_nbx_callback_t`
+pub type SendNbxCb = unsafe extern "C" fn(*mut c_void, Status, *mut c_void);
+/// `ucp_tag_recv_callback_t`
+pub type TagRecvCb = unsafe extern "C" fn(*mut c_void, Status, *mut TagInfo);
+/// `ucp_tag_recv_nbx_callback_t`
+pub type TagRecvNbxCb = unsafe extern "C" fn(*mut c_void, Status, *const TagInfo, *mut c_void);
+
+/// What to call when a request completes.
+#[derive(Clone, Copy)]
+pub enum Callback {
+    None,
+    Send(SendCb),
+    SendNbx(SendNbxCb),
+    TagRecv(TagRecvCb),
+    TagRecvNbx(TagRecvNbxCb),
+}
+
+impl Callback {
+    /// Calls the user. Anything may happen inside, also calls into this library.
+    pub fn call(self, area: *mut c_void, status: Status, info: TagInfo, user: *mut c_void) {
+        let mut info = info;
+        // SAFETY: the user gave the function for this purpose; `area` is the request's, and
+        // `info` lives for the call.
+        unsafe {
+            match self {
+                Callback::None => {}
+                Callback::Send(cb) => cb(area, status),
+                Callback::SendNbx(cb) => cb(area, status, user),
+                Callback::TagRecv(cb) => cb(area, status, &mut info),
+                Callback::TagRecvNbx(cb) => cb(area, status, &info, user),
+            }
+        }
+    }
+}

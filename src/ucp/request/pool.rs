@@ -1,0 +1,105 @@
+//! The worker's own request memory.
+#![allow(unsafe_code)]
+
+use core::cell::RefCell;
+use core::ffi::c_void;
+use core::ptr::NonNull;
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+
+use super::{REQUEST_SIZE, ReqRef, Request};
+use crate::ucp::worker::Worker;
+use crate::ucs::status::{Error, Result};
+
+/// `ucp_request_init_callback_t`, `ucp_request_cleanup_callback_t`
+pub type UserFn = unsafe extern "C" fn(*mut c_void);
+
+const CHUNK: usize = 64;
+
+/// Requests in chunks; the user's init runs once for each when its chunk is made, the cleanup
+/// once when the pool goes.
+pub struct RequestPool {
+    stride: usize,
+    cleanup: Option<UserFn>,
+    init: Option<UserFn>,
+    free: RefCell<Vec<ReqRef>>,
+    chunks: RefCell<Vec<NonNull<u8>>>,
+}
+
+impl RequestPool {
+    /// `user_size`: bytes of the user's area.
+    pub fn new(user_size: usize, init: Option<UserFn>, cleanup: Option<UserFn>) -> Result<Self> {
+        let stride = user_size
+            .checked_next_multiple_of(16)
+            .and_then(|size| size.checked_add(REQUEST_SIZE))
+            .filter(|size| *size < isize::MAX as usize / CHUNK)
+            .ok_or(Error::InvalidParam)?;
+        Ok(RequestPool {
+            stride,
+            init,
+            cleanup,
+            free: RefCell::default(),
+            chunks: RefCell::default(),
+        })
+    }
+
+    fn layout(&self) -> Option<Layout> {
+        Layout::from_size_align(self.stride * CHUNK, align_of::<Request>()).ok()
+    }
+
+    /// A fresh request, in flight. Error: `NoMemory`.
+    pub fn get(&self, worker: &Worker) -> Result<ReqRef> {
+        loop {
+            let req = self.free.borrow_mut().pop();
+            if let Some(req) = req {
+                req.renew(worker);
+                return Ok(req);
+            }
+            self.grow(worker)?;
+        }
+    }
+
+    fn grow(&self, worker: &Worker) -> Result<()> {
+        let layout = self.layout().ok_or(Error::NoMemory)?;
+        // SAFETY: the layout has a size above 0.
+        let chunk = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(Error::NoMemory)?;
+        self.chunks.borrow_mut().push(chunk);
+        let mut fresh = Vec::with_capacity(CHUNK);
+        for index in (0..CHUNK).rev() {
+            // SAFETY: inside the chunk, whose base is aligned as the stride is.
+            let req = ReqRef(unsafe { chunk.add(index * self.stride) }.cast());
+            req.init(worker, 0);
+            fresh.push(req);
+            if let Some(init) = self.init {
+                // SAFETY: the user's function on the user's area.
+                unsafe { init(req.area()) };
+            }
+        }
+        self.free.borrow_mut().extend(fresh);
+        Ok(())
+    }
+
+    /// Takes a completed request back.
+    pub(super) fn put(&self, req: ReqRef) {
+        self.free.borrow_mut().push(req);
+    }
+}
+
+impl Drop for RequestPool {
+    fn drop(&mut self) {
+        let Some(layout) = self.layout() else { return };
+        for chunk in self.chunks.take() {
+            for index in 0..CHUNK {
+                // SAFETY: each slot holds a `Request` since `grow`; this ends it.
+                let req = ReqRef(unsafe { chunk.add(index * self.stride) }.cast());
+                if let Some(cleanup) = self.cleanup {
+                    // SAFETY: the user's function on the user's area.
+                    unsafe { cleanup(req.area()) };
+                }
+                // SAFETY: initialised in `grow`, never used after the pool is gone.
+                unsafe { req.0.as_ptr().drop_in_place() };
+            }
+            // SAFETY: allocated in `grow` with the same layout.
+            unsafe { dealloc(chunk.as_ptr(), layout) };
+        }
+    }
+}

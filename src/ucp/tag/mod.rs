@@ -1,0 +1,48 @@
+//! Tag matching: posted receives, unexpected messages, and the messages that connect the two.
+
+mod expected;
+mod frags;
+mod list;
+pub mod recv;
+pub mod send;
+mod unexpected;
+
+use core::cell::RefCell;
+
+pub use expected::Expected;
+pub use frags::Fragments;
+pub use unexpected::{AckTo, Body, Handle, Message, Partial, Unexpected};
+
+use crate::ucp::dt::RecvBuf;
+
+/// The matching state of a worker. Each part is borrowed for single steps only, never across a
+/// user's callback.
+#[derive(Default)]
+pub struct TagMatching {
+    pub expected: RefCell<Expected>,
+    pub unexpected: RefCell<Unexpected>,
+    /// Where the next fragments of messages that are coming in go.
+    pub fragments: RefCell<Fragments>,
+}
+
+/// A receive: posted, or matched and still getting fragments.
+pub struct TagRecv {
+    pub buf: RecvBuf,
+    /// Its place in the queue of posted receives; `None` once matched.
+    pub posted: Option<u32>,
+    /// Bytes that have come in so far.
+    pub received: usize,
+    /// A failure so far: truncation, or the user's own from unpacking.
+    pub result: crate::ucs::status::Result<()>,
+}
+
+impl TagRecv {
+    pub fn new(buf: RecvBuf) -> TagRecv {
+        TagRecv {
+            buf,
+            posted: None,
+            received: 0,
+            result: Ok(()),
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! Receiving: posting, probing, cancelling, and what arriving messages do.
+
+use super::TagRecv;
+use super::frags::Target;
+use super::unexpected::{AckTo, Body, Handle, Message, Partial};
+use crate::ucp::dt::RecvBuf;
+use crate::ucp::proto::{Op, rndv};
+use crate::ucp::request::{ReqRef, TagInfo, flag};
+use crate::ucp::wire::rndv::{Answer, Rts};
+use crate::ucp::wire::tag::{First, Middle, split_only};
+use crate::ucp::wire::{Identity, am};
+use crate::ucp::worker::{Posted, ReqOptions, Worker};
+use crate::ucs::status::{Error, Result, Status};
+
+/// Posts a receive of the first message whose tag equals `tag` in the bits of `mask`.
+pub fn post(
+    worker: &Worker,
+    buf: RecvBuf,
+    tag: u64,
+    mask: u64,
+    options: &ReqOptions,
+) -> Result<Posted> {
+    let found = worker
+        .tag
+        .unexpected
+        .borrow()
+        .find(tag, mask)
+        .map(|(handle, _)| handle);
+    let message = found.and_then(|handle| {
+        if options.force_immediate && !is_whole(worker, handle) {
+            return None;
+        }
+        worker.tag.unexpected.borrow_mut().take(handle)
+    });
+    if let Some(message) = message {
+        return receive(worker, buf, message, options);
+    }
+    if options.force_immediate {
+        return Err(Error::NoResource);
+    }
+    let req = worker.new_request(options)?;
+    req.add_flags(flag::RECV);
+    let mut recv = TagRecv::new(buf);
+    recv.posted = Some(worker.tag.expected.borrow_mut().push(tag, mask, req));
+    req.set_op(Op::Recv(recv));
+    worker.settle(req, options)
+}
+
+/// Receives a message that a probe has claimed.
+pub fn post_claimed(
+    worker: &Worker,
+    buf: RecvBuf,
+    raw: u64,
+    options: &ReqOptions,
+) -> Result<Posted> {
+    let handle = Handle::from_raw(raw);
+    if options.force_immediate && !is_whole(worker, handle) {
+        return Err(Error::NoResource);
+    }
+    let message = worker.tag.unexpected.borrow_mut().take(handle);
+    receive(worker, buf, message.ok_or(Error::InvalidParam)?, options)
+}
+
+/// Looks for a message; with `remove`, takes it out of the queue for [`post_claimed`].
+pub fn probe(worker: &Worker, tag: u64, mask: u64, remove: bool) -> Option<(u64, TagInfo)> {
+    let mut queue = worker.tag.unexpected.borrow_mut();
+    let (handle, message) = queue.find(tag, mask)?;
+    let info = TagInfo {
+        sender_tag: message.tag,
+        length: message.total,
+    };
+    if remove {
+        queue.claim(handle);
+    }
+    Some((handle.to_raw(), info))
+}
+
+/// Cancels a receive that has not been matched; anything else goes on.
+pub fn cancel(worker: &Worker, req: ReqRef) {
+    let op = req.take_op();
+    if let Op::Recv(TagRecv {
+        posted: Some(place),
+        ..
+    }) = &op
+    {
+        worker.tag.expected.borrow_mut().remove(*place);
+        drop(op);
+        worker.finish(req, Err(Error::Canceled));
+    } else {
+        req.set_op(op);
+    }
+}
+
+fn is_whole(worker: &Worker, handle: Handle) -> bool {
+    let mut queue = worker.tag.unexpected.borrow_mut();
+    matches!(
+        queue.get_mut(handle),
+        Some(Message {
+            body: Body::Whole(_),
+            ..
+        })
+    )
+}
+
+/// Gives a message that is already here to a receive.
+fn receive(
+    worker: &Worker,
+    buf: RecvBuf,
+    message: Message,
+    options: &ReqOptions,
+) -> Result<Posted> {
+    let info = TagInfo {
+        sender_tag: message.tag,
+        length: message.total,
+    };
+    match message.body {
+        Body::Whole(data) => {
+            let result = store(&buf, 0, &data, info.length);
+            drop(buf);
+            acknowledge(worker, message.ack);
+            worker.now(options, result, info)
+        }
+        Body::Partial(partial) => {
+            let req = worker.new_request(options)?;
+            req.add_flags(flag::RECV);
+            req.set_info(info);
+            acknowledge(worker, message.ack);
+            let mut recv = TagRecv::new(buf);
+            for (offset, data) in &partial.frags {
+                recv.take_in(*offset, data, info.length);
+            }
+            worker
+                .tag
+                .fragments
+                .borrow_mut()
+                .insert(partial.identity, Target::Request(req));
+            req.set_op(Op::Recv(recv));
+            worker.settle(req, options)
+        }
+        Body::Rndv(rts) => {
+            let req = worker.new_request(options)?;
+            req.add_flags(flag::RECV);
+            req.set_info(info);
+            rndv::receive(worker, req, buf, &rts);
+            worker.settle(req, options)
+        }
+    }
+}
+
+/// Stores bytes of a message of `total` bytes. Nothing is written past the buffer's length.
+fn store(buf: &RecvBuf, offset: usize, data: &[u8], total: usize) -> Result<()> {
+    if total > buf.len() {
+        return Err(Error::MessageTruncated);
+    }
+    buf.unpack(offset, data)
+}
+
+fn acknowledge(worker: &Worker, ack: Option<AckTo>) {
+    let Some(ack) = ack else { return };
+    let Some(ep) = worker.endpoint_of(ack.origin) else {
+        crate::ucs_diag!("no endpoint to acknowledge a synchronous send to");
+        return;
+    };
+    let answer = Answer {
+        op: ack.op,
+        status: Status::OK.0,
+    };
+    ep.send_control(am::SYNC_ACK, Answer::LEN, |w| answer.encode(w));
+}
+
+impl TagRecv {
+    fn take_in(&mut self, offset: usize, data: &[u8], total: usize) {
+        self.received += data.len();
+        if self.result.is_ok() {
+            self.result = store(&self.buf, offset, data, total);
+        }
+    }
+}
+
+/// An `EAGER_ONLY` has arrived.
+pub fn on_eager_only(worker: &Worker, data: &[u8]) -> Option<()> {
+    let (tag, payload) = split_only(data)?;
+    let req = worker.tag.expected.borrow_mut().take_match(tag);
+    match req {
+        Some(req) => deliver_whole(worker, req, tag, payload),
+        None => queue_whole(worker, tag, payload, None),
+    }
+    Some(())
+}
+
+fn deliver_whole(worker: &Worker, req: ReqRef, tag: u64, payload: &[u8]) {
+    let Op::Recv(recv) = req.take_op() else {
+        return;
+    };
+    let result = store(&recv.buf, 0, payload, payload.len());
+    drop(recv);
+    req.set_info(TagInfo {
+        sender_tag: tag,
+        length: payload.len(),
+    });
+    worker.finish(req, result);
+}
+
+fn queue_whole(worker: &Worker, tag: u64, payload: &[u8], ack: Option<AckTo>) {
+    let message = Message {
+        tag,
+        total: payload.len(),
+        ack,
+        body: Body::Whole(payload.into()),
+    };
+    worker.tag.unexpected.borrow_mut().push(message);
+}
+
+/// A `SYNC_ONLY` has arrived.
+pub fn on_sync_only(worker: &Worker, data: &[u8]) -> Option<()> {
+    let (first, payload) = First::decode(data)?;
+    let ack = AckTo {
+        origin: first.identity.origin,
+        op: first.op,
+    };
+    let req = worker.tag.expected.borrow_mut().take_match(first.tag);
+    match req {
+        Some(req) => {
+            acknowledge(worker, Some(ack));
+            deliver_whole(worker, req, first.tag, payload);
+        }
+        None => queue_whole(worker, first.tag, payload, Some(ack)),
+    }
+    Some(())
+}
+
+/// An `EAGER_FIRST` or, with `sync`, a `SYNC_FIRST` has arrived.
+pub fn on_first(worker: &Worker, data: &[u8], sync: bool) -> Option<()> {
+    let (first, payload) = First::decode(data)?;
+    let total = usize::try_from(first.total)
+        .ok()
+        .filter(|total| payload.len() < *total)?;
+    let ack = sync.then_some(AckTo {
+        origin: first.identity.origin,
+        op: first.op,
+    });
+    let req = worker.tag.expected.borrow_mut().take_match(first.tag);
+    let target = match req {
+        Some(req) => {
+            acknowledge(worker, ack);
+            let Op::Recv(mut recv) = req.take_op() else {
+                return None;
+            };
+            recv.posted = None;
+            recv.take_in(0, payload, total);
+            req.set_info(TagInfo {
+                sender_tag: first.tag,
+                length: total,
+            });
+            req.set_op(Op::Recv(recv));
+            Target::Request(req)
+        }
+        None => {
+            let partial = Partial {
+                identity: first.identity,
+                frags: vec![(0, payload.into())],
+                received: payload.len(),
+            };
+            let body = Body::Partial(partial);
+            let message = Message {
+                tag: first.tag,
+                total,
+                ack,
+                body,
+            };
+            Target::Message(worker.tag.unexpected.borrow_mut().push(message))
+        }
+    };
+    worker
+        .tag
+        .fragments
+        .borrow_mut()
+        .insert(first.identity, target);
+    Some(())
+}
+
+/// An `EAGER_MIDDLE` has arrived.
+pub fn on_middle(worker: &Worker, data: &[u8]) -> Option<()> {
+    let (middle, payload) = Middle::decode(data)?;
+    let offset = usize::try_from(middle.offset).ok()?;
+    let target = worker.tag.fragments.borrow().get(&middle.identity).copied();
+    match target? {
+        Target::Request(req) => fragment_for_request(worker, req, middle.identity, offset, payload),
+        Target::Message(handle) => {
+            fragment_for_message(worker, handle, middle.identity, offset, payload)
+        }
+    }
+}
+
+fn fragment_for_request(
+    worker: &Worker,
+    req: ReqRef,
+    identity: Identity,
+    offset: usize,
+    payload: &[u8],
+) -> Option<()> {
+    let total = req.info().length;
+    let Op::Recv(mut recv) = req.take_op() else {
+        return None;
+    };
+    if offset != recv.received || payload.len() > total - recv.received.min(total) {
+        req.set_op(Op::Recv(recv));
+        return None;
+    }
+    recv.take_in(offset, payload, total);
+    if recv.received < total {
+        req.set_op(Op::Recv(recv));
+        return Some(());
+    }
+    worker.tag.fragments.borrow_mut().remove(&identity);
+    let result = recv.result;
+    drop(recv);
+    worker.finish(req, result);
+    Some(())
+}
+
+fn fragment_for_message(
+    worker: &Worker,
+    handle: Handle,
+    identity: Identity,
+    offset: usize,
+    payload: &[u8],
+) -> Option<()> {
+    let mut queue = worker.tag.unexpected.borrow_mut();
+    let message = queue.get_mut(handle)?;
+    let total = message.total;
+    let Body::Partial(partial) = &mut message.body else {
+        return None;
+    };
+    if offset != partial.received || payload.len() > total - partial.received.min(total) {
+        return None;
+    }
+    partial.received += payload.len();
+    partial.frags.push((offset, payload.into()));
+    if partial.received == total {
+        let mut whole = Vec::with_capacity(total);
+        for (_, frag) in partial.frags.drain(..) {
+            whole.extend_from_slice(&frag);
+        }
+        message.body = Body::Whole(whole.into());
+        worker.tag.fragments.borrow_mut().remove(&identity);
+    }
+    Some(())
+}
+
+/// An `RTS` has arrived.
+pub fn on_rts(worker: &Worker, data: &[u8]) -> Option<()> {
+    let rts = Rts::decode(data)?;
+    let total = usize::try_from(rts.total).ok()?;
+    let req = worker.tag.expected.borrow_mut().take_match(rts.tag);
+    match req {
+        Some(req) => {
+            let Op::Recv(recv) = req.take_op() else {
+                return None;
+            };
+            req.set_info(TagInfo {
+                sender_tag: rts.tag,
+                length: total,
+            });
+            rndv::receive(worker, req, recv.buf, &rts);
+        }
+        None => {
+            let message = Message {
+                tag: rts.tag,
+                total,
+                ack: None,
+                body: Body::Rndv(rts),
+            };
+            worker.tag.unexpected.borrow_mut().push(message);
+        }
+    }
+    Some(())
+}

@@ -1,0 +1,69 @@
+//! Sending a tagged message: which protocol, and the first try.
+
+use std::rc::Rc;
+
+use crate::sys::usermem::UserMem;
+use crate::ucp::dt::SendBuf;
+use crate::ucp::ep::Endpoint;
+use crate::ucp::proto::eager::{self, Eager};
+use crate::ucp::proto::rndv::Announce;
+use crate::ucp::proto::{Flight, Op};
+use crate::ucp::request::TagInfo;
+use crate::ucp::wire::am;
+use crate::ucp::worker::{Posted, ReqOptions};
+use crate::ucs::status::{Error, Result};
+use crate::uct::Post;
+
+/// The fast path: a contiguous message that fits into one short active message, with nothing
+/// queued before it. `None`: take the long way.
+#[inline]
+pub fn try_short(ep: &Endpoint, tag: u64, mem: UserMem) -> Option<()> {
+    if !ep.short_fits(mem.len()) {
+        return None;
+    }
+    match ep.am_lane().am_short(am::EAGER_ONLY, tag, mem.as_slice()) {
+        Ok(Post::Done) => Some(()),
+        _ => None,
+    }
+}
+
+/// Sends `buf`. With `sync`, the request completes only when the message has been matched.
+pub fn post(
+    ep: &Rc<Endpoint>,
+    buf: SendBuf,
+    tag: u64,
+    sync: bool,
+    options: &ReqOptions,
+) -> Result<Posted> {
+    ep.check_usable()?;
+    let len = buf.len();
+    let rndv = len >= ep.config().rndv_thresh(options.fast_completion);
+    if !rndv && !sync && !ep.is_blocked() && len <= ep.config().only_max {
+        match eager::send_only(ep, tag, &buf)? {
+            Post::Done => {
+                drop(buf);
+                return ep.worker().now(options, Ok(()), TagInfo::default());
+            }
+            Post::Pending | Post::NoResource => {}
+        }
+    }
+    if options.force_immediate {
+        return Err(Error::NoResource);
+    }
+    if rndv || sync {
+        // The peer must know whom to answer before it gets something to answer.
+        ep.announce();
+    }
+    let req = ep.worker().new_request(options)?;
+    ep.op_started(req);
+    let identity = ep.next_identity();
+    req.set_op(if rndv {
+        let id = ep.worker().name_op(req);
+        Op::Announce(Flight::new(Announce::new(tag, buf, identity, id)))
+    } else {
+        let ack = if sync { ep.worker().name_op(req) } else { 0 };
+        Op::Eager(Flight::new(Eager::new(tag, buf, identity, ack)))
+    });
+    ep.submit(req);
+    ep.worker().settle(req, options)
+}

@@ -1,0 +1,141 @@
+//! Every message header: encode and decode on plain structs, no I/O.
+//!
+//! Headers are fixed sequences of native-endian integers: a worker address carries the byte
+//! order, and a peer with another one is refused before any message. Decoding never trusts a
+//! length; a header that is too short decodes to `None`.
+#![forbid(unsafe_code)]
+
+pub mod rndv;
+pub mod tag;
+pub mod wireup;
+
+/// Active message ids. The numbers are part of the wire format.
+pub mod am {
+    /// Connecting endpoints.
+    pub const WIREUP: u8 = 0;
+    /// A whole tagged message: tag, payload.
+    pub const EAGER_ONLY: u8 = 1;
+    /// First fragment of a tagged message.
+    pub const EAGER_FIRST: u8 = 2;
+    /// A later fragment.
+    pub const EAGER_MIDDLE: u8 = 3;
+    /// A whole tagged message whose matching is to be acknowledged.
+    pub const SYNC_ONLY: u8 = 4;
+    /// First fragment of one.
+    pub const SYNC_FIRST: u8 = 5;
+    /// The acknowledgement.
+    pub const SYNC_ACK: u8 = 6;
+    /// Rendezvous: ready to send.
+    pub const RTS: u8 = 7;
+    /// Rendezvous: ready to receive, send from this offset.
+    pub const RTR: u8 = 8;
+    /// Rendezvous: acknowledged, the sender is done.
+    pub const ATS: u8 = 9;
+    /// Rendezvous: a piece of the payload.
+    pub const RNDV_DATA: u8 = 10;
+    /// Rendezvous: the sender gives up.
+    pub const RNDV_ABORT: u8 = 11;
+}
+
+/// Reads integers off the front of a header.
+#[derive(Clone, Copy)]
+pub struct Reader<'a>(pub &'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*head)
+    }
+
+    pub fn u8(&mut self) -> Option<u8> {
+        self.take().map(u8::from_ne_bytes)
+    }
+
+    pub fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_ne_bytes)
+    }
+
+    pub fn u64(&mut self) -> Option<u64> {
+        self.take().map(u64::from_ne_bytes)
+    }
+}
+
+/// Writes integers to the front of a buffer. What does not fit is dropped; `len` tells.
+pub struct Writer<'a> {
+    buf: &'a mut [u8],
+    len: usize,
+}
+
+impl<'a> Writer<'a> {
+    pub fn new(buf: &'a mut [u8]) -> Writer<'a> {
+        Writer { buf, len: 0 }
+    }
+
+    /// Bytes written.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
+        if let Some(dst) = self.buf.get_mut(self.len..self.len + bytes.len()) {
+            dst.copy_from_slice(bytes);
+            self.len += bytes.len();
+        }
+        self
+    }
+
+    pub fn u8(&mut self, v: u8) -> &mut Self {
+        self.bytes(&v.to_ne_bytes())
+    }
+
+    pub fn u32(&mut self, v: u32) -> &mut Self {
+        self.bytes(&v.to_ne_bytes())
+    }
+
+    pub fn u64(&mut self, v: u64) -> &mut Self {
+        self.bytes(&v.to_ne_bytes())
+    }
+}
+
+/// Names a sender's endpoint: an endpoint incarnation. The receiver finds its way back by it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Origin {
+    /// The sending worker.
+    pub worker: u64,
+    /// Which of the endpoints between the two workers, counted on the sender's side.
+    pub conn: u32,
+}
+
+/// Names an operation for life: where it came from and its number there. Independent of lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Identity {
+    pub origin: Origin,
+    pub seq: u64,
+}
+
+impl Identity {
+    /// Bytes on the wire.
+    pub const LEN: usize = 20;
+
+    pub fn encode(&self, w: &mut Writer<'_>) {
+        w.u64(self.origin.worker)
+            .u32(self.origin.conn)
+            .u64(self.seq);
+    }
+
+    pub fn decode(r: &mut Reader<'_>) -> Option<Identity> {
+        let origin = Origin {
+            worker: r.u64()?,
+            conn: r.u32()?,
+        };
+        Some(Identity {
+            origin,
+            seq: r.u64()?,
+        })
+    }
+}

@@ -1,0 +1,26 @@
+//! Connecting endpoints: a peer tells which endpoint of its leads here, so that we can answer.
+
+use crate::ucp::address;
+use crate::ucp::wire::wireup::{Kind, Wireup};
+use crate::ucp::worker::Worker;
+
+/// A `WIREUP` message has arrived.
+pub fn on_message(worker: &Worker, data: &[u8]) -> Option<()> {
+    let (header, packed) = Wireup::decode(data)?;
+    if header.to != worker.uid() {
+        // Meant for a worker that was here before.
+        return None;
+    }
+    match header.kind {
+        Kind::Closed => worker.peer_closed(header.origin),
+        Kind::Request => {
+            let address = address::decode(packed).ok()?;
+            if address.uuid != header.origin.worker {
+                return None;
+            }
+            // A failure has been logged; what needs an answer later will fail by itself.
+            worker.peer_connected(header.origin, &address).ok()?;
+        }
+    }
+    Some(())
+}

@@ -1,0 +1,185 @@
+//! Making a worker, its address, and its end.
+
+use core::cell::{Cell, RefCell};
+use core::ffi::c_void;
+use std::ffi::CString;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::lock::WorkerLock;
+use super::{IdTable, Worker};
+use crate::sys::event::{EventSet, random_u64};
+use crate::ucp::address::{self, AddressFlags, TlAddress, TlId, WorkerAddress};
+use crate::ucp::context::{Context, Features};
+use crate::ucp::request::RequestPool;
+use crate::ucp::tag::TagMatching;
+use crate::ucs::status::{Error, Result};
+use crate::uct::{DeviceKind, IfaceParams};
+
+/// `ucs_thread_mode_t`
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ThreadMode {
+    #[default]
+    Single,
+    Serialized,
+    Multi,
+}
+
+/// `ucp_worker_params_t`, decoded.
+#[derive(Clone, Debug)]
+pub struct WorkerParams {
+    pub thread_mode: ThreadMode,
+    pub user_data: *mut c_void,
+    pub name: Option<String>,
+    pub client_id: u64,
+}
+
+impl Default for WorkerParams {
+    fn default() -> Self {
+        WorkerParams {
+            thread_mode: ThreadMode::Single,
+            user_data: core::ptr::null_mut(),
+            name: None,
+            client_id: 0,
+        }
+    }
+}
+
+fn c_names(context: &Context) -> Vec<(CString, CString)> {
+    let resources = context.resources.iter();
+    let c = |name: &str| CString::new(name).unwrap_or_default();
+    resources
+        .map(|rsc| (c(rsc.tl_name()), c(rsc.dev_name())))
+        .collect()
+}
+
+impl Worker {
+    /// Opens the context's transports for one thread of control.
+    pub fn new(context: Arc<Context>, params: WorkerParams) -> Result<Rc<Worker>> {
+        let uid = random_u64();
+        let wakeup = context.has_feature(Features::WAKEUP);
+        let iface_params = IfaceParams {
+            worker_uid: uid,
+            wakeup,
+            err_handling: false,
+        };
+        let open = context.open_ifaces(&iface_params)?;
+        let user = &context.params;
+        let requests =
+            RequestPool::new(user.request_size, user.request_init, user.request_cleanup)?;
+        let events = match wakeup {
+            true => Some(EventSet::new().map_err(|e| {
+                crate::ucs_error!("failed to create an event descriptor: {e}");
+                Error::IoError
+            })?),
+            false => None,
+        };
+        let name = params
+            .name
+            .unwrap_or_else(|| format!("{}:{}", crate::ucs::log::host_name(), std::process::id()));
+        let worker = Rc::new_cyclic(|this| Worker {
+            this: this.clone(),
+            uid,
+            thread_mode: params.thread_mode,
+            lock: WorkerLock::new(params.thread_mode == ThreadMode::Multi),
+            name,
+            user_data: Cell::new(params.user_data),
+            active: open.ifaces.iter().map(|_| Cell::new(false)).collect(),
+            ifaces: open.ifaces,
+            _mds: open.mds,
+            idle_polls: Cell::new(0),
+            in_progress: Cell::new(false),
+            events,
+            tag: TagMatching::default(),
+            requests,
+            ops: RefCell::new(IdTable::default()),
+            endpoints: RefCell::default(),
+            next_token: Cell::new(0),
+            by_origin: RefCell::default(),
+            connections: RefCell::default(),
+            configs: RefCell::default(),
+            blocked: RefCell::default(),
+            failed: RefCell::default(),
+            has_work: Cell::new(false),
+            address: RefCell::new(None),
+            names: c_names(&context),
+            context,
+        });
+        worker.collect_event_fds();
+        Ok(worker)
+    }
+
+    /// The worker's address, packed once.
+    pub fn address(&self) -> Rc<[u8]> {
+        if let Some(address) = &*self.address.borrow() {
+            return address.clone();
+        }
+        let packed: Rc<[u8]> = self.pack_address(false).into();
+        *self.address.borrow_mut() = Some(packed.clone());
+        packed
+    }
+
+    /// Packs an address; with `net_only`, of network transports alone.
+    pub fn pack_address(&self, net_only: bool) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(256);
+        let mut spans = Vec::with_capacity(self.ifaces.len());
+        for open in &self.ifaces {
+            let start = bytes.len();
+            open.iface.device_address(&mut bytes);
+            let middle = bytes.len();
+            open.iface.iface_address(&mut bytes);
+            spans.push((start, middle, bytes.len()));
+        }
+        let mut packed = WorkerAddress {
+            uuid: self.uid,
+            ..WorkerAddress::default()
+        };
+        if net_only {
+            packed.flags |= AddressFlags::NET_ONLY;
+        }
+        for (open, (start, middle, end)) in self.ifaces.iter().zip(spans) {
+            let Some(rsc) = self.context.resources.get(usize::from(open.rsc_index)) else {
+                continue;
+            };
+            if net_only && rsc.kind() != DeviceKind::Net {
+                continue;
+            }
+            let attr = open.iface.attr();
+            packed.tls.push(TlAddress {
+                tl: TlId::of(rsc.tl_name()),
+                rsc_index: open.rsc_index,
+                md_index: rsc.md_index,
+                dev_index: rsc.dev_index,
+                caps: attr.caps,
+                perf: attr.perf,
+                device_addr: bytes.get(start..middle).unwrap_or_default(),
+                iface_addr: bytes.get(middle..end).unwrap_or_default(),
+            });
+        }
+        address::encode(&packed).unwrap_or_else(|e| {
+            crate::ucs_error!("failed to pack the worker address: {e}");
+            Vec::new()
+        })
+    }
+
+    /// `ucp_worker_destroy`: closes what is left and lets go of everything.
+    pub fn destroy(self: Rc<Self>) {
+        let endpoints: Vec<_> = self.endpoints.borrow().values().cloned().collect();
+        for ep in endpoints {
+            ep.abandon(Error::Canceled);
+            ep.close_now();
+        }
+        let posted = self.tag.expected.borrow_mut().drain();
+        if !posted.is_empty() {
+            crate::ucs_diag!("{}: {} receives are still posted", self.name, posted.len());
+        }
+        for req in posted {
+            drop(req.take_op());
+        }
+        self.blocked.borrow_mut().clear();
+        self.failed.borrow_mut().clear();
+        for open in &self.ifaces {
+            open.iface.shutdown();
+        }
+    }
+}

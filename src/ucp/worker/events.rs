@@ -1,0 +1,96 @@
+//! What the transports tell.
+
+use super::Worker;
+use crate::ucp::proto::{Op, rndv};
+use crate::ucp::tag::recv;
+use crate::ucp::wire::am;
+use crate::ucs::status::{Error, Result};
+use crate::uct::{Events, Place};
+
+impl Events for Worker {
+    fn am(&self, id: u8, data: &[u8]) {
+        let ok = match id {
+            am::EAGER_ONLY => recv::on_eager_only(self, data),
+            _ => self.other_message(id, data),
+        };
+        if ok.is_none() {
+            self.bad_message(id, data.len());
+        }
+    }
+
+    fn place(&self, id: u8, header: &[u8], offset: usize, total: usize) -> Place {
+        match id {
+            am::RNDV_DATA => rndv::stream::place(self, header, offset, total),
+            _ => Place::Copy,
+        }
+    }
+
+    fn placed(&self, id: u8, header: &[u8], total: usize) {
+        if id == am::RNDV_DATA && rndv::stream::placed(self, header, total).is_none() {
+            self.bad_message(id, total);
+        }
+    }
+
+    fn completed(&self, token: u64, result: Result<()>) {
+        let Some(req) = self.op_by_id(token) else {
+            return;
+        };
+        let Some(ep) = req.ep() else { return };
+        match req.take_op() {
+            Op::Stream(mut flight) => {
+                let error = result.err();
+                if let Some(attempt) = flight.attempt_mut() {
+                    attempt.outstanding = attempt.outstanding.saturating_sub(1);
+                }
+                match error {
+                    Some(error) => {
+                        drop(flight.end());
+                        self.finish(req, Err(error));
+                    }
+                    None if ep.is_queued(req) => req.set_op(Op::Stream(flight)),
+                    None => {
+                        req.set_op(Op::Stream(flight));
+                        ep.resume(req);
+                    }
+                }
+            }
+            op @ Op::Flush(_) => {
+                req.set_op(op);
+                ep.lane_flushed(req, result);
+            }
+            other => req.set_op(other),
+        }
+    }
+
+    fn ep_failed(&self, ep_token: u64, error: Error) {
+        let ep = self.endpoints.borrow().get(&ep_token).cloned();
+        if let Some(ep) = ep {
+            ep.fail(error);
+        }
+    }
+}
+
+impl Worker {
+    fn other_message(&self, id: u8, data: &[u8]) -> Option<()> {
+        match id {
+            am::EAGER_FIRST => recv::on_first(self, data, false),
+            am::EAGER_MIDDLE => recv::on_middle(self, data),
+            am::SYNC_ONLY => recv::on_sync_only(self, data),
+            am::SYNC_FIRST => recv::on_first(self, data, true),
+            am::RTS => recv::on_rts(self, data),
+            am::RTR => rndv::on_rtr(self, data),
+            am::ATS | am::SYNC_ACK => rndv::on_answer(self, data),
+            am::RNDV_DATA => rndv::stream::on_data(self, data),
+            am::WIREUP => crate::ucp::wireup::on_message(self, data),
+            _ => None,
+        }
+    }
+
+    #[cold]
+    fn bad_message(&self, id: u8, len: usize) {
+        crate::ucs_diag!(
+            "{}: dropped a message of type {id}, {len} bytes: stale or malformed",
+            self.name
+        );
+    }
+}

@@ -1,0 +1,149 @@
+//! Workers: progress, endpoints, matching and requests, with one thread of control.
+
+mod create;
+mod events;
+mod flush;
+pub mod ids;
+mod lock;
+mod ops;
+mod peers;
+mod progress;
+mod wakeup;
+
+use core::cell::{Cell, RefCell};
+use core::ffi::{c_char, c_void};
+use std::collections::VecDeque;
+use std::ffi::CString;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+pub use create::{ThreadMode, WorkerParams};
+pub use flush::WorkerFlush;
+pub use lock::WorkerGuard;
+
+use self::ids::IdTable;
+use self::lock::WorkerLock;
+use crate::sys::event::EventSet;
+use crate::ucp::context::{Context, OpenIface};
+use crate::ucp::ep::{Endpoint, EpConfig};
+use crate::ucp::request::{Callback, ReqRef, RequestPool, TagInfo};
+use crate::ucp::tag::TagMatching;
+use crate::ucp::wire::Origin;
+use crate::ucs::status::Result;
+use crate::uct::Md;
+
+/// What the user says about an operation: `ucp_request_param_t`, decoded.
+#[derive(Clone, Copy)]
+pub struct ReqOptions {
+    pub callback: Callback,
+    pub user_data: *mut c_void,
+    /// The user's own request (its area), or null.
+    pub request: *mut c_void,
+    /// `UCP_OP_ATTR_FLAG_NO_IMM_CMPL`, and the calls that always return a request.
+    pub must_have_request: bool,
+    /// `UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL`: now or not at all.
+    pub force_immediate: bool,
+    /// `UCP_OP_ATTR_FLAG_FAST_CMPL`
+    pub fast_completion: bool,
+}
+
+impl Default for ReqOptions {
+    fn default() -> Self {
+        ReqOptions {
+            callback: Callback::None,
+            user_data: core::ptr::null_mut(),
+            request: core::ptr::null_mut(),
+            must_have_request: false,
+            force_immediate: false,
+            fast_completion: false,
+        }
+    }
+}
+
+/// What a post returns.
+#[derive(Clone, Copy, Debug)]
+pub enum Posted {
+    /// Done already; no callback comes. The info is that of a receive.
+    Now(Result<()>, TagInfo),
+    Later(ReqRef),
+}
+
+/// A worker.
+pub struct Worker {
+    this: Weak<Worker>,
+    context: Arc<Context>,
+    uid: u64,
+    thread_mode: ThreadMode,
+    lock: WorkerLock,
+    name: String,
+    user_data: Cell<*mut c_void>,
+    ifaces: Vec<OpenIface>,
+    /// By index into `ifaces`: endpoints use it, so it is polled each time.
+    active: Vec<Cell<bool>>,
+    _mds: Vec<Option<Rc<dyn Md>>>,
+    idle_polls: Cell<u32>,
+    in_progress: Cell<bool>,
+    events: Option<EventSet>,
+    pub tag: TagMatching,
+    pub requests: RequestPool,
+    /// Operations that are known by an id.
+    ops: RefCell<IdTable<ReqRef>>,
+    /// By token.
+    endpoints: RefCell<HashMap<u64, Rc<Endpoint>>>,
+    next_token: Cell<u64>,
+    by_origin: RefCell<HashMap<Origin, Rc<Endpoint>>>,
+    /// Endpoints made to each worker, to number the next.
+    connections: RefCell<HashMap<u64, u32>>,
+    configs: RefCell<Vec<Rc<EpConfig>>>,
+    blocked: RefCell<VecDeque<Rc<Endpoint>>>,
+    failed: RefCell<Vec<Rc<Endpoint>>>,
+    /// Something is in `blocked` or `failed`.
+    has_work: Cell<bool>,
+    address: RefCell<Option<Rc<[u8]>>>,
+    /// Transport and device of each resource, for C.
+    names: Vec<(CString, CString)>,
+}
+
+impl Worker {
+    /// Takes the worker's lock, if its thread mode has one.
+    pub fn enter(&self) -> WorkerGuard<'_> {
+        self.lock.enter()
+    }
+
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    pub fn uid(&self) -> u64 {
+        self.uid
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn thread_mode(&self) -> ThreadMode {
+        self.thread_mode
+    }
+
+    pub fn ifaces(&self) -> &[OpenIface] {
+        &self.ifaces
+    }
+
+    pub fn user_data(&self) -> *mut c_void {
+        self.user_data.get()
+    }
+
+    /// Transport and device of a resource, as C strings.
+    pub fn rsc_names(&self, rsc_index: u8) -> Option<(*const c_char, *const c_char)> {
+        let (transport, device) = self.names.get(usize::from(rsc_index))?;
+        Some((transport.as_ptr(), device.as_ptr()))
+    }
+
+    /// Number of endpoints, those that exist only because a peer connected included.
+    pub fn endpoint_count(&self) -> usize {
+        self.endpoints.borrow().len()
+    }
+}

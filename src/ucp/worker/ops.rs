@@ -1,0 +1,106 @@
+//! Requests of this worker: making, naming and finishing them.
+
+use std::rc::Rc;
+
+use super::{Posted, ReqOptions, Worker};
+use crate::ucp::ep::Endpoint;
+use crate::ucp::request::{ReqRef, TagInfo};
+use crate::ucs::status::{Error, Result};
+
+impl Worker {
+    /// A request in flight. Its callback is set by [`Worker::settle`], when the post is over.
+    #[allow(unsafe_code)]
+    pub fn new_request(&self, options: &ReqOptions) -> Result<ReqRef> {
+        if options.request.is_null() {
+            return self.requests.get(self);
+        }
+        // SAFETY: the user gave this memory for the request, of the size that the context's
+        // query told, with UCP_OP_ATTR_FIELD_REQUEST.
+        unsafe { ReqRef::in_user_memory(options.request, self) }.ok_or(Error::InvalidParam)
+    }
+
+    /// What the post that made `req` returns. An operation that has ended meanwhile needs no
+    /// callback, unless the user wants a request in any case.
+    pub fn settle(&self, req: ReqRef, options: &ReqOptions) -> Result<Posted> {
+        let status = req.status();
+        if !req.has_flags(crate::ucp::request::flag::COMPLETED) {
+            req.set_callback(options.callback, options.user_data);
+            return Ok(Posted::Later(req));
+        }
+        let info = req.info();
+        if options.must_have_request {
+            options
+                .callback
+                .call(req.area(), status, info, options.user_data);
+            return Ok(Posted::Later(req));
+        }
+        req.free(&self.requests);
+        Ok(Posted::Now(
+            Error::from_code(status.0).map_or(Ok(()), Err),
+            info,
+        ))
+    }
+
+    /// What a post returns that needed no request to be done.
+    pub fn now(&self, options: &ReqOptions, result: Result<()>, info: TagInfo) -> Result<Posted> {
+        if !options.must_have_request {
+            return Ok(Posted::Now(result, info));
+        }
+        let req = self.new_request(options)?;
+        req.set_info(info);
+        req.complete(&self.requests, result.into());
+        self.settle(req, options)
+    }
+
+    /// Gives the operation an id.
+    pub fn name_op(&self, req: ReqRef) -> u64 {
+        let id = self.ops.borrow_mut().insert(req);
+        req.set_id(id);
+        id
+    }
+
+    /// The operation's id is dead from now on.
+    pub fn drop_name(&self, req: ReqRef) {
+        if req.id() != 0 {
+            self.ops.borrow_mut().remove(req.id());
+            req.set_id(0);
+        }
+    }
+
+    /// The operation with this id.
+    pub fn op_by_id(&self, id: u64) -> Option<ReqRef> {
+        self.ops.borrow().get(id)
+    }
+
+    /// Ends an operation: its id dies, what it owned is let go, flushes are told, and the user.
+    pub fn finish(&self, req: ReqRef, result: Result<()>) {
+        drop(req.take_op());
+        self.drop_name(req);
+        let ep = req.take_ep();
+        if let Some((ep, number)) = ep.filter(|(_, number)| *number != 0) {
+            ep.op_ended(number);
+        }
+        req.complete(&self.requests, result.into());
+    }
+
+    /// Ends all named operations of an endpoint. Flushes are left: they end when these have.
+    pub fn finish_all_of(&self, ep: &Rc<Endpoint>, error: Error) {
+        let ids = self.ops.borrow().ids();
+        for id in ids {
+            // A callback may have ended others meanwhile.
+            let Some(req) = self.op_by_id(id) else {
+                continue;
+            };
+            if !req.ep().is_some_and(|other| Rc::ptr_eq(&other, ep)) {
+                continue;
+            }
+            match req.take_op() {
+                op @ crate::ucp::proto::Op::Flush(_) => req.set_op(op),
+                op => {
+                    drop(op);
+                    self.finish(req, Err(error));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The endpoints of a worker, and how the two ends of a connection find each other.
+//!
+//! Endpoints between two workers are numbered on each side as they are created, and equal
+//! numbers belong together. An endpoint that a peer has announced and the user has not made is
+//! made then, and waits for the user to ask for it.
+
+use std::rc::Rc;
+
+use super::Worker;
+use crate::ucp::address::WorkerAddress;
+use crate::ucp::ep::{Endpoint, EpConfig, EpOptions};
+use crate::ucp::select::Lanes;
+use crate::ucp::wire::Origin;
+use crate::ucs::status::Result;
+use crate::uct::DeviceKind;
+
+impl Worker {
+    /// An endpoint for the user.
+    pub fn create_endpoint(
+        self: &Rc<Self>,
+        address: &WorkerAddress<'_>,
+        options: EpOptions,
+    ) -> Result<Rc<Endpoint>> {
+        let conn = self
+            .connections
+            .borrow()
+            .get(&address.uuid)
+            .copied()
+            .unwrap_or(0);
+        let origin = Origin {
+            worker: address.uuid,
+            conn,
+        };
+        let waiting = self.by_origin.borrow().get(&origin).cloned();
+        let ep = match waiting {
+            Some(ep) if ep.failure().is_none() && ep.serves(&options) => {
+                ep.set_options(options);
+                ep
+            }
+            _ => Endpoint::create(self, address, conn, options)?,
+        };
+        ep.set_owned(true);
+        self.connections
+            .borrow_mut()
+            .insert(address.uuid, conn.wrapping_add(1));
+        Ok(ep)
+    }
+
+    /// The endpoint that leads back to a peer's endpoint.
+    pub fn endpoint_of(&self, origin: Origin) -> Option<Rc<Endpoint>> {
+        self.by_origin.borrow().get(&origin).cloned()
+    }
+
+    /// A peer has announced its endpoint.
+    pub fn peer_connected(&self, origin: Origin, address: &WorkerAddress<'_>) -> Result<()> {
+        if let Some(ep) = self.endpoint_of(origin) {
+            ep.set_announced(true);
+            return Ok(());
+        }
+        let Some(this) = self.this.upgrade() else {
+            return Ok(());
+        };
+        let ep = Endpoint::create(&this, address, origin.conn, EpOptions::default())?;
+        ep.set_announced(true);
+        Ok(())
+    }
+
+    /// A peer has closed its endpoint.
+    pub fn peer_closed(&self, origin: Origin) {
+        let Some(ep) = self.endpoint_of(origin) else {
+            return;
+        };
+        ep.set_announced(false);
+        if !ep.is_owned() {
+            ep.drop_unowned();
+        }
+    }
+
+    pub(in crate::ucp) fn register_endpoint(
+        &self,
+        origin: Origin,
+        make: impl FnOnce(u64) -> Result<Rc<Endpoint>>,
+    ) -> Result<Rc<Endpoint>> {
+        let token = self.next_token.get() + 1;
+        self.next_token.set(token);
+        let ep = make(token)?;
+        self.endpoints.borrow_mut().insert(token, ep.clone());
+        self.by_origin.borrow_mut().insert(origin, ep.clone());
+        Ok(ep)
+    }
+
+    pub(in crate::ucp) fn forget_endpoint(&self, ep: &Rc<Endpoint>) {
+        self.endpoints.borrow_mut().remove(&ep.token());
+        let origin = Origin {
+            worker: ep.remote_worker(),
+            conn: ep.origin().conn,
+        };
+        let mut by_origin = self.by_origin.borrow_mut();
+        if by_origin
+            .get(&origin)
+            .is_some_and(|other| Rc::ptr_eq(other, ep))
+        {
+            by_origin.remove(&origin);
+        }
+    }
+
+    /// The shared configuration for these lanes.
+    pub(in crate::ucp) fn ep_config(
+        &self,
+        lanes: &Lanes,
+        make: impl FnOnce() -> EpConfig,
+    ) -> Rc<EpConfig> {
+        let found = self
+            .configs
+            .borrow()
+            .iter()
+            .find(|c| c.lanes == *lanes)
+            .cloned();
+        found.unwrap_or_else(|| {
+            let config = Rc::new(make());
+            self.configs.borrow_mut().push(config.clone());
+            config
+        })
+    }
+
+    /// Whether the interface only reaches this host.
+    pub(in crate::ucp) fn is_intra_node(&self, local: u8) -> bool {
+        let open = self.ifaces.get(usize::from(local));
+        let rsc = open.and_then(|o| self.context.resources.get(usize::from(o.rsc_index)));
+        rsc.is_some_and(|rsc| rsc.kind() != DeviceKind::Net)
+    }
+
+    pub(in crate::ucp) fn activate(&self, local: u8) {
+        if let Some(active) = self.active.get(usize::from(local)) {
+            active.set(true);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Progress.
+
+use std::rc::Rc;
+
+use super::Worker;
+use crate::ucp::ep::{Endpoint, ErrorHandler};
+use crate::ucs::status::Error;
+
+/// Interfaces that no endpoint uses are polled once in so many idle rounds: only a peer's first
+/// message can arrive there.
+const IDLE_ROUNDS: u32 = 64;
+
+impl Worker {
+    /// Moves everything on that can be moved now, and returns the number of events. Called from
+    /// inside a callback it does nothing.
+    pub fn progress(&self) -> usize {
+        if self.in_progress.replace(true) {
+            return 0;
+        }
+        let mut count = 0;
+        for (open, active) in self.ifaces.iter().zip(&self.active) {
+            if active.get() {
+                count += open.iface.progress(self);
+            }
+        }
+        if count == 0 {
+            count += self.poll_inactive();
+        }
+        if self.has_work.get() {
+            count += self.work_off();
+        }
+        self.in_progress.set(false);
+        count
+    }
+
+    fn poll_inactive(&self) -> usize {
+        let rounds = self.idle_polls.get() + 1;
+        if rounds < IDLE_ROUNDS {
+            self.idle_polls.set(rounds);
+            return 0;
+        }
+        self.idle_polls.set(0);
+        self.poll_quiet_ifaces()
+    }
+
+    /// Polls the interfaces that no endpoint uses.
+    pub(super) fn poll_quiet_ifaces(&self) -> usize {
+        let quiet = self
+            .ifaces
+            .iter()
+            .zip(&self.active)
+            .filter(|(_, active)| !active.get());
+        let mut count = 0;
+        for (open, active) in quiet {
+            let n = open.iface.progress(self);
+            if n != 0 {
+                // A peer has found us here: more will come.
+                active.set(true);
+            }
+            count += n;
+        }
+        count
+    }
+
+    /// The slow part: what waits for room, and endpoints that have failed.
+    fn work_off(&self) -> usize {
+        let mut count = 0;
+        let blocked = self.blocked.borrow().len();
+        for _ in 0..blocked {
+            let Some(ep) = self.blocked.borrow_mut().pop_front() else {
+                break;
+            };
+            if ep.run_pending() {
+                count += 1;
+            } else {
+                self.blocked.borrow_mut().push_back(ep);
+            }
+        }
+        loop {
+            let Some(ep) = self.failed.borrow_mut().pop() else {
+                break;
+            };
+            ep.end_failed();
+            count += 1;
+        }
+        let idle = self.blocked.borrow().is_empty() && self.failed.borrow().is_empty();
+        self.has_work.set(!idle);
+        count
+    }
+
+    /// Something of this endpoint waits for room.
+    pub fn block(&self, ep: Rc<Endpoint>) {
+        self.blocked.borrow_mut().push_back(ep);
+        self.has_work.set(true);
+    }
+
+    /// True if a lane has refused something for lack of room.
+    pub(super) fn is_blocked(&self) -> bool {
+        !self.blocked.borrow().is_empty()
+    }
+
+    /// The endpoint has failed: the rest is done at the next progress.
+    pub fn note_failure(&self, ep: Rc<Endpoint>) {
+        self.failed.borrow_mut().push(ep);
+        self.has_work.set(true);
+        if let Some(events) = &self.events {
+            events.signal();
+        }
+    }
+
+    /// Tells the user that an endpoint has failed.
+    #[allow(unsafe_code)]
+    pub fn call_error_handler(&self, ep: &Rc<Endpoint>, handler: ErrorHandler, error: Error) {
+        let handle = Rc::as_ptr(ep).cast_mut().cast();
+        // SAFETY: the user gave function and argument for this call; the endpoint is alive.
+        unsafe { (handler.cb)(handler.arg, handle, error.into()) };
+    }
+}

@@ -1,0 +1,79 @@
+//! Sleeping on a descriptor instead of polling.
+
+use std::os::fd::RawFd;
+
+use super::Worker;
+use crate::sys::event::EventSet;
+use crate::ucs::status::{Error, Result};
+use crate::uct::Arm;
+
+impl Worker {
+    pub(super) fn collect_event_fds(&self) {
+        let Some(events) = &self.events else { return };
+        for open in &self.ifaces {
+            if let Some(fd) = open.iface.event_fd()
+                && let Err(e) = events.add(fd)
+            {
+                crate::ucs_warn!("an interface can't wake the worker: {e}");
+            }
+        }
+    }
+
+    fn event_set(&self) -> Result<&EventSet> {
+        self.events.as_ref().ok_or(Error::Unsupported)
+    }
+
+    /// `ucp_worker_get_efd`
+    pub fn event_fd(&self) -> Result<RawFd> {
+        Ok(self.event_set()?.fd())
+    }
+
+    /// `UCP_WORKER_PARAM_FIELD_EVENT_FD`: the user's epoll set gets our descriptor.
+    pub fn report_events_to(&self, epoll: RawFd) -> Result<()> {
+        let fd = self.event_fd()?;
+        crate::sys::event::add_to_epoll(epoll, fd, self.user_data() as u64).map_err(|e| {
+            crate::ucs_error!("failed to add the worker's events to descriptor {epoll}: {e}");
+            Error::IoError
+        })
+    }
+
+    /// `ucp_worker_arm`: `Busy` when there is something to do already.
+    pub fn arm(&self) -> Result<()> {
+        let events = self.event_set()?;
+        if events.clear() || !self.failed.borrow().is_empty() {
+            return Err(Error::Busy);
+        }
+        let blocked = self.is_blocked();
+        for open in &self.ifaces {
+            if open.iface.arm(blocked)? == Arm::Busy {
+                self.wake_quiet_ifaces();
+                return Err(Error::Busy);
+            }
+        }
+        Ok(())
+    }
+
+    /// Something is waiting: the next progress must look everywhere.
+    fn wake_quiet_ifaces(&self) {
+        self.idle_polls.set(u32::MAX / 2);
+    }
+
+    /// `ucp_worker_signal`, from any thread.
+    pub fn signal(&self) -> Result<()> {
+        self.event_set()?.signal();
+        Ok(())
+    }
+
+    /// Sleeps until something happens. The caller has armed and let go of the lock.
+    pub fn sleep(&self) -> Result<()> {
+        self.event_set()?.wait(-1).map_err(|e| {
+            crate::ucs_error!("waiting for events failed: {e}");
+            Error::IoError
+        })
+    }
+
+    /// After sleeping: the event may be anywhere.
+    pub fn woken(&self) {
+        self.wake_quiet_ifaces();
+    }
+}

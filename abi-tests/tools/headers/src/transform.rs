@@ -36,7 +36,7 @@ pub fn transform(modules: &[String], registry: &Registry) -> Result<Source> {
     }
     let mut source = Source::default();
     let enums = enumerations(&items);
-    for item in &items {
+    for item in items.iter().filter(|item| !ignored(item)) {
         if let Some(mut item) = header_item(item, &enums, registry, &mut source) {
             Detach { registry }.visit_item_mut(&mut item);
             source.rust.push_str(&item.to_token_stream().to_string());
@@ -46,6 +46,19 @@ pub fn transform(modules: &[String], registry: &Registry) -> Result<Source> {
     source.forward.sort();
     source.forward.dedup();
     Ok(source)
+}
+
+/// True for an item marked `cbindgen:ignore`: the fragment declares it.
+fn ignored(item: &Item) -> bool {
+    let attrs = match item {
+        Item::Struct(s) => &s.attrs,
+        Item::Union(u) => &u.attrs,
+        Item::Type(t) => &t.attrs,
+        Item::Const(c) => &c.attrs,
+        Item::Fn(f) => &f.attrs,
+        _ => return false,
+    };
+    attrs.iter().any(|a| a.to_token_stream().to_string().contains("cbindgen:ignore"))
 }
 
 /// Aliases of integers (or of the status type) that constants are declared with.

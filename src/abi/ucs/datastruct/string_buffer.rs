@@ -6,14 +6,18 @@ use crate::ucs::strings;
 
 pub type ucs_string_buffer_translate_cb_t = Option<unsafe extern "C" fn(ch: c_char) -> c_char>;
 
+/// A string under construction. In C the capacity is a bit-field of 63 bits and the top bit of its
+/// word says that the storage is fixed (in UCX 1.13 it was the lowest bit).
+///
+/// cbindgen:ignore
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ucs_string_buffer_t {
     pub buffer: *mut c_char,
+    /// Bytes, without a terminating zero.
     pub length: usize,
-    // bit-field capacity:63
+    /// Bytes, and the flag.
     pub capacity: usize,
-    // bit-field is_fixed:1
 }
 
 #[unsafe(no_mangle)]

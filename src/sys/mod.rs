@@ -5,6 +5,7 @@ pub mod cpu;
 #[allow(unsafe_code)]
 pub mod event;
 pub mod image;
+pub mod map;
 pub mod peek;
 pub mod stdio;
 

@@ -5,6 +5,7 @@ pub mod config_table;
 pub mod context;
 pub mod dt;
 pub mod ep;
+pub mod mem;
 pub mod print;
 pub mod proto;
 #[allow(unsafe_code)]

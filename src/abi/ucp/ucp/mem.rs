@@ -1,6 +1,44 @@
 //! Entry points of `ucp/api/ucp.h`: mem.
 
 use crate::abi::prelude::*;
+use crate::abi::ucp::convert;
+use crate::ucp::mem::Memory;
+
+/// # Safety
+/// As `ucp_mem_map`.
+unsafe fn map(
+    context: ucp_context_h,
+    params: *const ucp_mem_map_params_t,
+) -> Result<Memory, Error> {
+    // SAFETY: forwarded to the caller.
+    let (_context, p) = unsafe { (convert::context(context)?, Params::new(params)?) };
+    if p.has(UCP_MEM_MAP_PARAM_FIELD_EXPORTED_MEMH_BUFFER) {
+        return Err(Error::Unsupported);
+    }
+    let memory_type = crate::field!(p, UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE, memory_type);
+    if memory_type.is_some_and(|t| t != UCS_MEMORY_TYPE_HOST && t < UCS_MEMORY_TYPE_RDMA) {
+        return Err(Error::Unsupported);
+    }
+    let address = crate::field!(p, UCP_MEM_MAP_PARAM_FIELD_ADDRESS, address);
+    let address = address
+        .map(|address| address.expose_provenance())
+        .filter(|at| *at != 0);
+    let Some(len) = crate::field!(p, UCP_MEM_MAP_PARAM_FIELD_LENGTH, length) else {
+        crate::ucs_error!("ucp_mem_map: the length is missing");
+        return Err(Error::InvalidParam);
+    };
+    let flags = crate::field!(p, UCP_MEM_MAP_PARAM_FIELD_FLAGS, flags).unwrap_or(0);
+    let fixed = flags & UCP_MEM_MAP_FIXED as c_uint != 0;
+    if fixed && address.is_none() {
+        crate::ucs_error!("ucp_mem_map: a fixed mapping needs an address");
+        return Err(Error::InvalidParam);
+    }
+    // Without an address there is only allocation left.
+    if flags & UCP_MEM_MAP_ALLOCATE as c_uint != 0 || (address.is_none() && len != 0) {
+        return Memory::allocate(address.filter(|_| fixed), len);
+    }
+    Memory::register(address.unwrap_or(0), len)
+}
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_mem_map(
@@ -8,20 +46,56 @@ pub unsafe extern "C" fn ucp_mem_map(
     params: *const ucp_mem_map_params_t,
     memh_p: *mut ucp_mem_h,
 ) -> ucs_status_t {
-    let _ = (context, params, memh_p);
-    NOT_IMPLEMENTED
+    // SAFETY: a live context, parameters as their mask describes them, and a place for the handle.
+    unsafe {
+        let Some(memh_p) = memh_p.as_mut() else {
+            return Error::InvalidParam.into();
+        };
+        match map(context, params) {
+            Ok(memory) => {
+                *memh_p = Box::into_raw(Box::new(memory)).cast();
+                Status::OK
+            }
+            Err(error) => error.into(),
+        }
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_mem_unmap(context: ucp_context_h, memh: ucp_mem_h) -> ucs_status_t {
-    let _ = (context, memh);
-    NOT_IMPLEMENTED
+    let _ = context;
+    if memh.is_null() {
+        return Error::InvalidParam.into();
+    }
+    // SAFETY: made by `ucp_mem_map`, unmapped once.
+    drop(unsafe { Box::from_raw(memh.cast::<Memory>()) });
+    Status::OK
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_mem_query(memh: ucp_mem_h, attr: *mut ucp_mem_attr_t) -> ucs_status_t {
-    let _ = (memh, attr);
-    NOT_IMPLEMENTED
+    // SAFETY: a live handle, and an attribute struct as its mask describes it.
+    unsafe {
+        let (Some(memory), Ok(mut attrs)) = (memh.cast::<Memory>().as_ref(), Attrs::new(attr))
+        else {
+            return Error::InvalidParam.into();
+        };
+        let address: *mut c_void = core::ptr::with_exposed_provenance_mut(memory.address());
+        crate::set_field!(attrs, UCP_MEM_ATTR_FIELD_ADDRESS.into(), address, address);
+        crate::set_field!(
+            attrs,
+            UCP_MEM_ATTR_FIELD_LENGTH.into(),
+            length,
+            memory.len()
+        );
+        crate::set_field!(
+            attrs,
+            UCP_MEM_ATTR_FIELD_MEM_TYPE.into(),
+            mem_type,
+            UCS_MEMORY_TYPE_HOST
+        );
+        Status::OK
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -39,8 +113,12 @@ pub unsafe extern "C" fn ucp_mem_advise(
     memh: ucp_mem_h,
     params: *mut ucp_mem_advise_params_t,
 ) -> ucs_status_t {
-    let _ = (context, memh, params);
-    NOT_IMPLEMENTED
+    let _ = context;
+    if memh.is_null() || params.is_null() {
+        return Error::InvalidParam.into();
+    }
+    // Advice, which may be left unfollowed.
+    Status::OK
 }
 
 #[unsafe(no_mangle)]

@@ -20,6 +20,7 @@
 mod masked;
 pub mod mirror;
 pub mod prelude;
+pub mod support;
 pub mod ucm;
 pub mod ucp;
 pub mod ucs;

@@ -13,4 +13,5 @@ pub mod epoll;
 pub mod net;
 pub mod netdev;
 pub mod netlink;
+pub mod symbols;
 pub mod usermem;

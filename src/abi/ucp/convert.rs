@@ -357,3 +357,57 @@ pub fn c_name<const N: usize>(text: &str) -> [c_char; N] {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ucp::address::{WorkerAddress, decode, encode};
+
+    /// Reads `bytes` placed so that the page behind them is not mapped.
+    fn at_the_end_of_a_page(bytes: &[u8]) -> Result<Vec<u8>> {
+        assert!(bytes.len() <= 4096);
+        // SAFETY: a fresh mapping of two pages, the second one unmapped; writes stay in the first.
+        unsafe {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            let map = libc::mmap(core::ptr::null_mut(), 8192, protection, flags, -1, 0);
+            assert_ne!(map, libc::MAP_FAILED);
+            let map = map.cast::<u8>();
+            assert_eq!(libc::munmap(map.add(4096).cast(), 4096), 0);
+            let start = map.add(4096 - bytes.len());
+            core::ptr::copy_nonoverlapping(bytes.as_ptr(), start, bytes.len());
+            let result = foreign_address(start.cast());
+            assert_eq!(libc::munmap(map.cast(), 4096), 0);
+            result
+        }
+    }
+
+    #[test]
+    fn an_address_is_read_by_its_own_length() {
+        let bytes = encode(&WorkerAddress {
+            uuid: 7,
+            ..WorkerAddress::default()
+        })
+        .expect("fits");
+        let read = at_the_end_of_a_page(&bytes).expect("all there");
+        assert_eq!(decode(&read).map(|address| address.uuid), Ok(7));
+    }
+
+    #[test]
+    fn no_truncation_faults() {
+        let name = Some("a name that makes it longer");
+        let bytes = encode(&WorkerAddress {
+            name,
+            ..WorkerAddress::default()
+        })
+        .expect("fits");
+        for len in 0..bytes.len() {
+            assert_eq!(at_the_end_of_a_page(&bytes[..len]), Err(Error::InvalidAddr));
+        }
+        // SAFETY: NULL is survived as well.
+        assert_eq!(
+            unsafe { foreign_address(core::ptr::null()) },
+            Err(Error::InvalidAddr)
+        );
+    }
+}

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod endpoint;
 mod lanes;
 pub mod table;
 
@@ -11,6 +12,7 @@ use std::fmt::Write;
 use crate::ucp::context::{Context, RscIndex};
 use crate::ucp::select::{Lanes, ProtoParams, SendClass};
 
+pub use endpoint::endpoint;
 pub use lanes::{Scope, config_name, used_transports};
 
 /// What `ucp_context_print_info` prints.

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use super::Worker;
 use crate::ucp::address::WorkerAddress;
 use crate::ucp::ep::{Endpoint, EpConfig, EpOptions};
+use crate::ucp::print::{Scope, used_transports};
 use crate::ucp::select::Lanes;
 use crate::ucp::wire::Origin;
 use crate::ucs::status::Result;
@@ -118,9 +119,20 @@ impl Worker {
             .cloned();
         found.unwrap_or_else(|| {
             let config = Rc::new(make());
+            let index = self.configs.borrow().len();
             self.configs.borrow_mut().push(config.clone());
+            let scope = Scope::of(&self.context, lanes);
+            crate::ucs_info!("{}", used_transports(&self.context, scope, index, lanes));
             config
         })
+    }
+
+    /// Number of a configuration among those of this worker.
+    pub fn config_index(&self, config: &EpConfig) -> usize {
+        let configs = self.configs.borrow();
+        let mut all = configs.iter();
+        all.position(|other| core::ptr::eq(&**other, config))
+            .unwrap_or(configs.len())
     }
 
     /// Whether the interface only reaches this host.

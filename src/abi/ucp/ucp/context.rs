@@ -1,11 +1,28 @@
 //! Entry points of `ucp/api/ucp.h`: context.
 
 use crate::abi::prelude::*;
+use crate::abi::support::{cfile, cstr, handle, origin};
+use crate::abi::ucp::convert;
+use crate::ucp::context::{Context, ContextParams, Features};
+use crate::ucp::print;
+use crate::ucp::request::REQUEST_SIZE;
+use crate::ucs::config::{Config, Print};
+use crate::{field, set_field};
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_lib_query(attr: *mut ucp_lib_attr_t) -> ucs_status_t {
-    let _ = attr;
-    NOT_IMPLEMENTED
+    // SAFETY: the caller passes a struct as its mask describes it, or NULL.
+    let mut attr = match unsafe { Attrs::new(attr) } {
+        Ok(attr) => attr,
+        Err(error) => return error.into(),
+    };
+    set_field!(
+        attr,
+        UCP_LIB_ATTR_FIELD_MAX_THREAD_LEVEL,
+        max_thread_level,
+        UCS_THREAD_MODE_MULTI
+    );
+    Status::OK
 }
 
 #[unsafe(no_mangle)]
@@ -14,13 +31,29 @@ pub unsafe extern "C" fn ucp_config_read(
     filename: *const c_char,
     config_p: *mut *mut ucp_config_t,
 ) -> ucs_status_t {
-    let _ = (env_prefix, filename, config_p);
-    NOT_IMPLEMENTED
+    if config_p.is_null() {
+        return Error::InvalidParam.into();
+    }
+    // SAFETY: NULL or terminated strings, by the API.
+    let (prefix, file) = unsafe { (cstr::text(env_prefix), cstr::text(filename)) };
+    if let Some(file) = file {
+        crate::ucs_error!("ucp_config_read can't read '{file}': files are found by UCX_CONFIG_DIR");
+        return Error::Unsupported.into();
+    }
+    match Config::read(prefix.as_deref()) {
+        Ok(config) => {
+            // SAFETY: not NULL, and writable by the API.
+            unsafe { config_p.write(handle::config_into(config)) };
+            Status::OK
+        }
+        Err(error) => error.into(),
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_config_release(config: *mut ucp_config_t) {
-    let _ = config;
+    // SAFETY: NULL or from ucp_config_read, and not used again, by the API.
+    drop(unsafe { handle::config_take(config) });
 }
 
 #[unsafe(no_mangle)]
@@ -29,8 +62,16 @@ pub unsafe extern "C" fn ucp_config_modify(
     name: *const c_char,
     value: *const c_char,
 ) -> ucs_status_t {
-    let _ = (config, name, value);
-    NOT_IMPLEMENTED
+    // SAFETY: NULL or terminated strings, by the API.
+    let (Some(name), Some(value)) = (unsafe { cstr::text(name) }, unsafe { cstr::text(value) })
+    else {
+        return Error::InvalidParam.into();
+    };
+    // SAFETY: NULL or a live configuration that nobody else uses meanwhile, by the API.
+    match unsafe { handle::config_mut(config) } {
+        Some(config) => config.modify(&name, &value).into(),
+        None => Error::InvalidParam.into(),
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -40,7 +81,14 @@ pub unsafe extern "C" fn ucp_config_print(
     title: *const c_char,
     print_flags: ucs_config_print_flags_t,
 ) {
-    let _ = (config, stream, title, print_flags);
+    // SAFETY: NULL or a terminated string, by the API.
+    let title = unsafe { cstr::text(title) }.unwrap_or_default();
+    // SAFETY: NULL or a live configuration, by the API.
+    if let Some(config) = unsafe { handle::config(config) } {
+        let text = config.print(&title, Print(print_flags));
+        // SAFETY: NULL or an open stream, by the API.
+        unsafe { cfile::print(stream, &text) };
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -49,12 +97,18 @@ pub unsafe extern "C" fn ucp_get_version(
     minor_version: *mut c_uint,
     release_number: *mut c_uint,
 ) {
-    let _ = (major_version, minor_version, release_number);
+    let outputs = [major_version, minor_version, release_number];
+    for (output, value) in outputs.into_iter().zip(version()) {
+        if !output.is_null() {
+            // SAFETY: not NULL, and writable by the API.
+            unsafe { output.write(value) };
+        }
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_get_version_string() -> *const c_char {
-    core::ptr::null()
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
 #[unsafe(no_mangle)]
@@ -65,19 +119,33 @@ pub unsafe extern "C" fn ucp_init_version(
     config: *const ucp_config_t,
     context_p: *mut ucp_context_h,
 ) -> ucs_status_t {
-    let _ = (
-        api_major_version,
-        api_minor_version,
-        params,
-        config,
-        context_p,
-    );
-    NOT_IMPLEMENTED
+    if context_p.is_null() {
+        return Error::InvalidParam.into();
+    }
+    // SAFETY: the caller passes a struct as its mask describes it, or NULL.
+    let params = match unsafe { Params::new(params) } {
+        Ok(params) => context_params(&params),
+        Err(error) => {
+            crate::ucs_error!("ucp_init: no parameters given");
+            return error.into();
+        }
+    };
+    // SAFETY: NULL or a live configuration, by the API.
+    let config = unsafe { handle::config(config) }.cloned();
+    match init((api_major_version, api_minor_version), params, config) {
+        Ok(context) => {
+            // SAFETY: not NULL, and writable by the API.
+            unsafe { context_p.write(context) };
+            Status::OK
+        }
+        Err(error) => error.into(),
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_cleanup(context_p: ucp_context_h) {
-    let _ = context_p;
+    // SAFETY: NULL or from ucp_init, and not used again, by the API.
+    drop(unsafe { handle::context_take(context_p) });
 }
 
 #[unsafe(no_mangle)]
@@ -85,11 +153,121 @@ pub unsafe extern "C" fn ucp_context_query(
     context_p: ucp_context_h,
     attr: *mut ucp_context_attr_t,
 ) -> ucs_status_t {
-    let _ = (context_p, attr);
-    NOT_IMPLEMENTED
+    // SAFETY: NULL or a live context, by the API.
+    let Ok(context) = (unsafe { convert::context(context_p) }) else {
+        return Error::InvalidParam.into();
+    };
+    // SAFETY: the caller passes a struct as its mask describes it, or NULL.
+    match unsafe { Attrs::new(attr) } {
+        Ok(mut attr) => {
+            query(&context, &mut attr);
+            Status::OK
+        }
+        Err(error) => error.into(),
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_context_print_info(context: ucp_context_h, stream: *mut FILE) {
-    let _ = (context, stream);
+    // SAFETY: NULL or a live context, by the API.
+    if let Ok(context) = unsafe { convert::context(context) } {
+        // SAFETY: NULL or an open stream, by the API.
+        unsafe { cfile::print(stream, &print::context_info(&context)) };
+    }
+}
+
+/// Major, minor and release number of the library.
+fn version() -> [c_uint; 3] {
+    let mut numbers = env!("CARGO_PKG_VERSION")
+        .split(['.', '-'])
+        .map(|part| part.parse());
+    core::array::from_fn(|_| numbers.next().and_then(Result::ok).unwrap_or(0))
+}
+
+fn init(
+    api: (c_uint, c_uint),
+    params: ContextParams,
+    config: Option<Config>,
+) -> crate::ucs::status::Result<ucp_context_h> {
+    let [major, minor, _] = version();
+    let text = env!("CARGO_PKG_VERSION");
+    if api.0 == major && api.1 <= minor {
+        crate::ucs_info!("Version {text} (loaded from {})", origin::path());
+    } else {
+        let (path, (major, minor)) = (origin::path(), api);
+        crate::ucs_warn!(
+            "UCP API version is incompatible: required >= {major}.{minor}, actual {text} (loaded \
+             from {path})"
+        );
+    }
+    if let Some(text) = origin::mixed() {
+        crate::ucs_error!("{text}");
+        return Err(Error::Unsupported);
+    }
+    let config = config.map_or_else(|| Config::read(None), Ok)?;
+    config.warn_unused_once();
+    Ok(handle::context_into(Context::new(params, config)?))
+}
+
+fn context_params(params: &Params<'_, ucp_params_t>) -> ContextParams {
+    let features = field!(params, UCP_PARAM_FIELD_FEATURES, features).unwrap_or(0);
+    if features == 0 {
+        crate::ucs_warn!("ucp_init: no features are asked for");
+    }
+    let name = field!(params, UCP_PARAM_FIELD_NAME, name).unwrap_or(core::ptr::null());
+    // SAFETY: NULL or a terminated string, by the API.
+    let name = unsafe { cstr::text(name) };
+    let count = |asked: Option<usize>| asked.unwrap_or(1).max(1);
+    ContextParams {
+        features: Features::from_bits_retain(features),
+        request_size: field!(params, UCP_PARAM_FIELD_REQUEST_SIZE, request_size).unwrap_or(0),
+        request_init: field!(params, UCP_PARAM_FIELD_REQUEST_INIT, request_init).flatten(),
+        request_cleanup: field!(params, UCP_PARAM_FIELD_REQUEST_CLEANUP, request_cleanup).flatten(),
+        tag_sender_mask: field!(params, UCP_PARAM_FIELD_TAG_SENDER_MASK, tag_sender_mask)
+            .unwrap_or(0),
+        mt_workers_shared: field!(params, UCP_PARAM_FIELD_MT_WORKERS_SHARED, mt_workers_shared)
+            .is_some_and(|shared| shared != 0),
+        estimated_num_eps: count(field!(
+            params,
+            UCP_PARAM_FIELD_ESTIMATED_NUM_EPS,
+            estimated_num_eps
+        )),
+        estimated_num_ppn: count(field!(
+            params,
+            UCP_PARAM_FIELD_ESTIMATED_NUM_PPN,
+            estimated_num_ppn
+        )),
+        name: name.map(|name| {
+            name.chars()
+                .take(UCP_ENTITY_NAME_MAX as usize - 1)
+                .collect()
+        }),
+        node_local_id: field!(params, UCP_PARAM_FIELD_NODE_LOCAL_ID, node_local_id),
+    }
+}
+
+fn query(context: &Context, attr: &mut Attrs<'_, ucp_context_attr_t>) {
+    const HOST: u64 = 1 << UCS_MEMORY_TYPE_HOST;
+    let shared = context.params.mt_workers_shared;
+    let mode = if shared {
+        UCS_THREAD_MODE_MULTI
+    } else {
+        UCS_THREAD_MODE_SINGLE
+    };
+    set_field!(
+        attr,
+        UCP_ATTR_FIELD_REQUEST_SIZE,
+        request_size,
+        REQUEST_SIZE
+    );
+    set_field!(attr, UCP_ATTR_FIELD_THREAD_MODE, thread_mode, mode);
+    set_field!(attr, UCP_ATTR_FIELD_MEMORY_TYPES, memory_types, HOST);
+    set_field!(attr, UCP_ATTR_FIELD_NAME, name, cstr::array(&context.name));
+    let counter = size_of::<u64>();
+    set_field!(
+        attr,
+        UCP_ATTR_FIELD_DEVICE_COUNTER_SIZE,
+        device_counter_size,
+        counter
+    );
 }

@@ -3,9 +3,11 @@
 use std::rc::Rc;
 
 use crate::abi::prelude::*;
+use crate::abi::support::cfile;
 use crate::abi::ucp::convert::{self, Kind};
 use crate::ucp::address;
 use crate::ucp::ep::{Endpoint, EpOptions, ErrorHandler, ErrorMode};
+use crate::ucp::print;
 use crate::ucp::worker::{Posted, ReqOptions};
 
 /// Flush or force.
@@ -148,7 +150,16 @@ pub unsafe extern "C" fn ucp_ep_close_nbx(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_print_info(ep: ucp_ep_h, stream: *mut FILE) {
-    let _ = (ep, stream);
+    // SAFETY: a live endpoint, by the API.
+    let Ok(ep) = (unsafe { convert::ep(ep) }) else {
+        return;
+    };
+    let text = {
+        let _guard = ep.worker().enter();
+        print::endpoint(ep)
+    };
+    // SAFETY: NULL or an open stream, by the API.
+    unsafe { cfile::print(stream, &text) };
 }
 
 #[unsafe(no_mangle)]

@@ -3,7 +3,12 @@
 use std::rc::Rc;
 
 use crate::abi::prelude::*;
+use crate::abi::support::cfile;
 use crate::abi::ucp::convert::{self, Kind};
+use crate::set_field;
+use crate::ucp::address;
+use crate::ucp::context::Features;
+use crate::ucp::print;
 use crate::ucp::worker::{ThreadMode, Worker, WorkerParams};
 
 /// # Safety
@@ -155,7 +160,22 @@ pub unsafe extern "C" fn ucp_worker_query(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_print_info(worker: ucp_worker_h, stream: *mut FILE) {
-    let _ = (worker, stream);
+    // SAFETY: a live worker, by the API.
+    let Ok(worker) = (unsafe { convert::worker(worker) }) else {
+        return;
+    };
+    let text = {
+        let _guard = worker.enter();
+        let address = worker.address();
+        let len = Some(address.len()).filter(|len| *len != 0);
+        let atomics = worker
+            .context()
+            .has_feature(Features::AMO32 | Features::AMO64);
+        // No transport has atomic operations of its own.
+        print::worker_info(worker.context(), worker.name(), len, atomics.then_some(&[]))
+    };
+    // SAFETY: NULL or an open stream, by the API.
+    unsafe { cfile::print(stream, &text) };
 }
 
 #[unsafe(no_mangle)]
@@ -173,8 +193,24 @@ pub unsafe extern "C" fn ucp_worker_address_query(
     address: *mut ucp_address_t,
     attr: *mut ucp_worker_address_attr_t,
 ) -> ucs_status_t {
-    let _ = (address, attr);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller passes a struct as its mask describes it, or NULL.
+    let mut attr = match unsafe { Attrs::new(attr) } {
+        Ok(attr) => attr,
+        Err(error) => return error.into(),
+    };
+    // SAFETY: an address of any content, by the API.
+    let bytes = match unsafe { convert::foreign_address(address) } {
+        Ok(bytes) => bytes,
+        Err(error) => return error.into(),
+    };
+    match address::decode(&bytes) {
+        Ok(decoded) => {
+            let uid = decoded.uuid;
+            set_field!(attr, UCP_WORKER_ADDRESS_ATTR_FIELD_UID, worker_uid, uid);
+            Status::OK
+        }
+        Err(error) => convert::bad_address(&error).into(),
+    }
 }
 
 #[unsafe(no_mangle)]

@@ -1,0 +1,7 @@
+//! What entry points share: handles, C streams and strings, where we come from. Nothing here is
+//! exported.
+
+pub mod cfile;
+pub mod cstr;
+pub mod handle;
+pub mod origin;

@@ -23,6 +23,7 @@ CDYLIB  := $(TARGET)/release/libucx.so
 BUILD   := build
 LIB     := $(BUILD)/lib
 REAL    := $(LIB)/libucp.so.0.0.0
+ALIAS   := libucx-rs.so.0
 EMPTY   := libuct.so.0 libucs.so.0 libucm.so.0 libucs_signal.so.0
 STUBS   := libucp.so libuct.so libucs.so libucm.so
 PC      := ucx.pc ucx-uct.pc ucx-ucs.pc
@@ -52,6 +53,7 @@ $(BUILD)/stamp: $(CDYLIB) Makefile abi-tests/tools/stubs.py $(wildcard pkgconfig
 	@mkdir -p $(LIB)/pkgconfig $(LIB)/cmake/ucx
 	install -m 755 $(CDYLIB) $(REAL).new && mv -f $(REAL).new $(REAL)
 	ln -sfn libucp.so.0.0.0 $(LIB)/libucp.so.0
+	ln -sfn libucp.so.0.0.0 $(LIB)/$(ALIAS)
 	$(foreach name,$(EMPTY),$(call link_empty,$(name),$(LIB)/$(name)) &&) true
 	$(PYTHON) abi-tests/tools/stubs.py $(LIB)/libucp.so.0 $(LIB)
 	ln -sfn libucs_signal.so.0 $(LIB)/libucs_signal.so
@@ -60,10 +62,11 @@ $(BUILD)/stamp: $(CDYLIB) Makefile abi-tests/tools/stubs.py $(wildcard pkgconfig
 	$(call fill,pkgconfig/cmake,$(CMAKE),$(LIB)/cmake/ucx,$(CURDIR)/$(BUILD),,)
 	@touch $@
 
-# $(call link_empty,SONAME,FILE): an object whose only content is that it needs libucp.so.0.
+# $(call link_empty,SONAME,FILE): an object whose only content is that it needs libucp.so.0. It needs
+# libc too, or GNU ld would pass it over when it follows needed objects, and take a genuine one.
 define link_empty
 $(CC) -shared -nostdlib -x c /dev/null -x none -o $(2).new -Wl,-soname,$(1) -Wl,--build-id=none \
-  -Wl,--disable-new-dtags,-rpath,'$$ORIGIN' -Wl,--no-as-needed $(LIB)/libucp.so.0 && mv -f $(2).new $(2)
+  -Wl,--disable-new-dtags,-rpath,'$$ORIGIN' -Wl,--no-as-needed $(LIB)/libucp.so.0 -lc && mv -f $(2).new $(2)
 endef
 
 # $(call fill,FROM,FILES,TO,PREFIX,LIBDIR,INCLUDEDIR): templates with their values filled in.
@@ -82,6 +85,7 @@ install: libs
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/ucx $(DESTDIR)$(INCLUDEDIR)
 	install -m 755 $(REAL) $(DESTDIR)$(LIBDIR)/libucp.so.0.0.0
 	ln -sfn libucp.so.0.0.0 $(DESTDIR)$(LIBDIR)/libucp.so.0
+	ln -sfn libucp.so.0.0.0 $(DESTDIR)$(LIBDIR)/$(ALIAS)
 	for f in $(EMPTY); do \
 	  install -m 755 $(LIB)/$$f $(DESTDIR)$(LIBDIR)/$$f.0.0 && \
 	  ln -sfn $$f.0.0 $(DESTDIR)$(LIBDIR)/$$f || exit 1; done
@@ -93,7 +97,7 @@ install: libs
 	$(call fill,pkgconfig/cmake,$(CMAKE),$(DESTDIR)$(LIBDIR)/cmake/ucx,$(PREFIX),,,$(INCLUDE_FROM_LIB))
 
 uninstall:
-	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libucp.so.0 libucp.so.0.0.0 $(EMPTY) $(addsuffix .0.0,$(EMPTY)) $(STUBS) libucs_signal.so)
+	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libucp.so.0 libucp.so.0.0.0 $(ALIAS) $(EMPTY) $(addsuffix .0.0,$(EMPTY)) $(STUBS) libucs_signal.so)
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/pkgconfig/,$(PC)) $(addprefix $(DESTDIR)$(LIBDIR)/cmake/ucx/,$(CMAKE))
 	if [ -d include ]; then cd include && find . -name '*.h' | while read -r h; do \
 	  rm -f "$(abspath $(DESTDIR)$(INCLUDEDIR))/$$h"; done; fi

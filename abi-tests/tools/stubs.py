@@ -39,8 +39,10 @@ SIZES = {
 }
 
 # What each object needs. Not "libucp.so.0" for the one that has this very SONAME: the loader would
-# take the object itself for what it needs. The full name leads to the same file.
-NEEDED = {name: "libucp.so.0" for name in PREFIXES} | {"libucp.so": "libucp.so.0.0.0"}
+# take the object itself for what it needs. Nor "libucp.so.0.0.0": GNU ld warns of a conflict. So a
+# link of another name leads to the same file.
+ALIAS = "libucx-rs.so.0"
+NEEDED = {name: "libucp.so.0" for name in PREFIXES} | {"libucp.so": ALIAS}
 
 SHT_HASH = 5
 
@@ -106,7 +108,8 @@ def link(cc, outdir, name, symbols):
         subprocess.run(
             [cc, "-shared", "-nostdlib", source, "-o", path + ".new", f"-Wl,-soname,{name}.0"]
             + ["-Wl,--hash-style=sysv", "-Wl,--build-id=none"]
-            + ["-Wl,--disable-new-dtags,-rpath,$ORIGIN", "-Wl,--no-as-needed", needed],
+            # libc, since GNU ld passes over what doesn't need it when it follows needed objects.
+            + ["-Wl,--disable-new-dtags,-rpath,$ORIGIN", "-Wl,--no-as-needed", needed, "-lc"],
             check=True,
         )
     hide_from_loader(path + ".new")

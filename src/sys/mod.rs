@@ -7,6 +7,7 @@ pub mod event;
 pub mod image;
 pub mod map;
 pub mod peek;
+pub mod process;
 pub mod stdio;
 
 pub mod epoll;

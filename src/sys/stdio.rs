@@ -26,3 +26,17 @@ pub unsafe fn write_stream(stream: *mut libc::FILE, bytes: &[u8]) {
     // SAFETY: pointer and length describe a live slice; the stream is the caller's.
     unsafe { libc::fwrite(bytes.as_ptr().cast(), 1, bytes.len(), stream) };
 }
+
+unsafe extern "C" {
+    static stdout: *mut libc::FILE;
+}
+
+/// Prints as the program's own `printf` does: through the buffer of the C library.
+pub fn print(text: &str) {
+    // SAFETY: the C library keeps its standard output there for the life of the process.
+    unsafe {
+        if !stdout.is_null() {
+            write_stream(stdout, text.as_bytes());
+        }
+    }
+}

@@ -2,7 +2,9 @@
 
 pub mod arch;
 pub mod config;
+pub mod host;
 pub mod log;
 pub mod sockaddr;
 pub mod status;
 pub mod strings;
+pub mod table;

@@ -5,7 +5,10 @@
 //! that are no failures (`UCS_INPROGRESS`, "pending", and `UCS_ERR_NO_RESOURCE`, "post it again
 //! later") are variants of the value that a call returns.
 
+use core::ffi::CStr;
 use core::fmt;
+use std::ffi::CString;
+use std::sync::OnceLock;
 
 /// `ucs_status_t` as it crosses the C boundary: any byte, since C code can put anything in it.
 #[repr(transparent)]
@@ -57,6 +60,19 @@ macro_rules! errors {
             pub const fn text(self) -> &'static str {
                 match self { $(Error::$name => $text,)* }
             }
+
+            /// The same for C.
+            pub const fn c_text(self) -> &'static CStr {
+                match self {
+                    $(Error::$name => {
+                        match CStr::from_bytes_with_nul(concat!($text, "\0").as_bytes()) {
+                            Ok(text) => text,
+                            // No text above has a NUL inside.
+                            Err(_) => c"",
+                        }
+                    })*
+                }
+            }
         }
     };
 }
@@ -87,11 +103,32 @@ errors! {
     Rejected = -23, "Operation rejected by remote peer";
     NotConnected = -24, "Endpoint is not connected";
     ConnectionReset = -25, "Connection reset by remote peer";
-    FirstLinkFailure = -40, "First link failure";
-    LastLinkFailure = -59, "Last link failure";
-    FirstEndpointFailure = -60, "First endpoint failure";
+    FirstLinkFailure = -40, "Unknown error -40";
+    LastLinkFailure = -59, "Unknown error -59";
+    FirstEndpointFailure = -60, "Unknown error -60";
     EndpointTimeout = -80, "Endpoint timeout";
-    LastEndpointFailure = -89, "Last endpoint failure";
+    LastEndpointFailure = -89, "Unknown error -89";
+}
+
+/// The text of a status, whatever its value.
+pub fn status_text(status: Status) -> &'static CStr {
+    match status {
+        Status::OK => return c"Success",
+        Status::INPROGRESS => return c"Operation in progress",
+        _ => {}
+    }
+    if let Some(error) = Error::from_code(status.0) {
+        return error.c_text();
+    }
+    static UNKNOWN: OnceLock<Vec<CString>> = OnceLock::new();
+    let texts = UNKNOWN.get_or_init(|| {
+        (i8::MIN..=i8::MAX)
+            .map(|code| CString::new(format!("Unknown error {code}")).unwrap_or_default())
+            .collect()
+    });
+    texts
+        .get((i16::from(status.0) + 128) as usize)
+        .map_or(c"", CString::as_c_str)
 }
 
 impl fmt::Display for Error {
@@ -101,3 +138,21 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_status_has_a_text() {
+        for code in i8::MIN..=i8::MAX {
+            let text = status_text(Status(code)).to_str().expect("ASCII");
+            assert!(!text.is_empty());
+            match Error::from_code(code) {
+                Some(error) => assert_eq!(text, error.text()),
+                None if code != 0 && code != 1 => assert_eq!(text, format!("Unknown error {code}")),
+                None => {}
+            }
+        }
+    }
+}

@@ -42,6 +42,25 @@ pub fn path_distance(a: &[u8], b: &[u8]) -> usize {
     steps(a) + steps(b)
 }
 
+/// Ascending numbers as ranges: `1-3,7`.
+pub fn ranges(numbers: impl IntoIterator<Item = u64>) -> String {
+    let mut parts: Vec<(u64, u64)> = Vec::new();
+    for number in numbers {
+        match parts.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => parts.push((number, number)),
+        }
+    }
+    let texts: Vec<_> = parts
+        .iter()
+        .map(|(first, last)| match first == last {
+            true => first.to_string(),
+            false => format!("{first}-{last}"),
+        })
+        .collect();
+    texts.join(",")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +70,12 @@ mod tests {
         assert_eq!(hex(&[1, 2, 3, 4, 0xff], 16), "01020304:ff");
         assert_eq!(hex(&[1, 2, 3], 2), "0102\n03");
         assert_eq!(hex(&[], 0), "");
+    }
+
+    #[test]
+    fn number_ranges() {
+        assert_eq!(ranges([1, 2, 3, 7]), "1-3,7");
+        assert_eq!(ranges([]), "");
     }
 
     #[test]

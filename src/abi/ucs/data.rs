@@ -123,9 +123,40 @@ pub static ucs_arch_global_opts_table: Mirror<[usize; 30]> = Mirror::new([0; 30]
 #[unsafe(no_mangle)]
 pub static ucs_config_rcache_table: Mirror<[usize; 77]> = Mirror::new([0; 77]);
 
-/// A mirror of the global options: 360 bytes, the size of `ucs_global_opts_t` in UCX 1.13.
+/// What tools read of the global options, and the rest up to the 360 bytes that
+/// `ucs_global_opts_t` has in UCX 1.13.
+#[repr(C)]
+pub struct ucs_global_opts_mirror {
+    /// The level that log macros in C code compare with.
+    pub log_level: ucs_log_level_t,
+    pub log_name: [u8; 16],
+    pub log_file_filter: *const c_char,
+    pub rest: [u64; 41],
+}
+
+/// A mirror of the global options. Level, component name and pattern are filled, nothing else.
 #[unsafe(no_mangle)]
-pub static ucs_global_opts: Mirror<[u64; 45]> = Mirror::new([0; 45]);
+pub static ucs_global_opts: Mirror<ucs_global_opts_mirror> = Mirror::new(ucs_global_opts_mirror {
+    log_level: UCS_LOG_LEVEL_WARN,
+    log_name: *b"UCX\0\0\0\0\0\0\0\0\0\0\0\0\0",
+    log_file_filter: c"*".as_ptr(),
+    rest: [0; 41],
+});
+
+const _: () = assert!(size_of::<ucs_global_opts_mirror>() == 360);
+
+/// Tells log macros in C code which level is in force. The loader calls it once the library is in
+/// place, since such macros look at the level before they call anything of ours.
+extern "C" fn mirror_log_level() {
+    let level = crate::ucs::log::level();
+    // SAFETY: four bytes of ours, or of the executable's copy; no other thread exists that early,
+    // or the level is an aligned word that others only read.
+    unsafe { (&raw mut (*ucs_global_opts.get()).log_level).write(level as ucs_log_level_t) };
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static MIRROR_LOG_LEVEL: extern "C" fn() = mirror_log_level;
 
 /// The memory type cache: none.
 #[unsafe(no_mangle)]

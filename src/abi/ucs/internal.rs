@@ -1,30 +1,12 @@
 //! Entry points and types of headers that UCX does not install, and that its own tools
 //! (`ucx_info`, `ucx_perftest`) import all the same. No header is generated from this module.
 
+use std::ffi::CString;
+use std::sync::OnceLock;
+
 use crate::abi::prelude::*;
-
-/// A text table under construction: 48 bytes, owned by the caller.
-#[repr(C)]
-pub struct ucs_table_t {
-    pub config: ucs_table_config_t,
-    /// Pointer to the entries; length and capacity (its top bit set: fixed storage) follow.
-    pub entries_buffer: *mut c_void,
-    pub entries_length: c_uint,
-    pub entries_capacity: c_uint,
-    pub status: ucs_status_t,
-}
-
-/// How a table looks.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct ucs_table_config_t {
-    pub n_cols: c_uint,
-    pub row_prefix: *const c_char,
-    pub equal_widths: c_int,
-}
-
-/// A row of a table, as returned by `ucs_table_add_row`.
-pub type ucs_table_row_h = *mut c_void;
+use crate::sys::process;
+use crate::ucs::arch::{self, Clock};
 
 /// Storage of an asynchronous context: 80 bytes, owned by the caller, private to this library.
 #[repr(C)]
@@ -35,25 +17,27 @@ pub struct ucs_async_context_storage {
 /// Vendor of the processor, as UCX 1.13 numbers them.
 #[unsafe(no_mangle)]
 pub extern "C" fn ucs_arch_get_cpu_vendor() -> c_int {
-    0
+    arch::vendor() as c_int
 }
 
 /// Model of the processor, as UCX 1.13 numbers them.
 #[unsafe(no_mangle)]
 pub extern "C" fn ucs_arch_get_cpu_model() -> c_int {
-    0
+    arch::model_1_13() as c_int
 }
 
 /// Name of the processor's vendor.
 #[unsafe(no_mangle)]
 pub extern "C" fn ucs_cpu_vendor_name() -> *const c_char {
-    c"unknown".as_ptr()
+    static NAME: OnceLock<CString> = OnceLock::new();
+    name(&NAME, arch::vendor_name())
 }
 
 /// Name of the processor's model.
 #[unsafe(no_mangle)]
 pub extern "C" fn ucs_cpu_model_name() -> *const c_char {
-    c"unknown".as_ptr()
+    static NAME: OnceLock<CString> = OnceLock::new();
+    name(&NAME, arch::model_name())
 }
 
 #[unsafe(no_mangle)]
@@ -61,8 +45,22 @@ pub unsafe extern "C" fn ucs_async_context_init(
     async_: *mut ucs_async_context_storage,
     mode: ucs_async_mode_t,
 ) -> ucs_status_t {
-    let _ = (async_, mode);
-    NOT_IMPLEMENTED
+    if async_.is_null() {
+        return Error::InvalidParam.into();
+    }
+    if mode > UCS_ASYNC_MODE_POLL {
+        crate::ucs_error!("unknown mode {mode} of an asynchronous context");
+        return Error::InvalidParam.into();
+    }
+    let mut storage = ucs_async_context_storage { opaque: [0; 10] };
+    if mode == UCS_ASYNC_MODE_THREAD_SPINLOCK {
+        // Macros in the tools take this lock themselves: it has no owner yet.
+        storage.opaque[1] = UCS_ASYNC_PTHREAD_ID_NULL;
+    }
+    storage.opaque[5] = u64::from(mode);
+    // SAFETY: not NULL, so storage of the caller's.
+    unsafe { async_.write(storage) };
+    Status::OK
 }
 
 #[unsafe(no_mangle)]
@@ -87,49 +85,74 @@ pub unsafe extern "C" fn ucs_free(ptr: *mut c_void) {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn ucs_generate_uuid(seed: u64) -> u64 {
-    let _ = seed;
-    0
+    process::random().wrapping_add(seed)
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn ucs_get_cpu_clocks_per_sec() -> f64 {
-    0.0
+    let clock = arch::clock();
+    // Inline functions of the tools ask this variable how they shall take the time.
+    let rdtsc = if matches!(clock, Clock::Tsc(_)) {
+        UCS_YES
+    } else {
+        UCS_NO
+    };
+    // SAFETY: an exported object of ours, or a copy of it in the executable, four bytes long.
+    unsafe { ucs_arch_x86_enable_rdtsc.get().write(rdtsc) };
+    clock.per_second()
 }
 
 /// Prepares the conversion of the time stamp counter to seconds.
 #[unsafe(no_mangle)]
-pub extern "C" fn ucs_x86_init_tsc_freq() {}
+pub extern "C" fn ucs_x86_init_tsc_freq() {
+    ucs_get_cpu_clocks_per_sec();
+}
 
 #[unsafe(no_mangle)]
 pub extern "C" fn ucs_get_page_size() -> usize {
-    4096
+    process::page_size()
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn ucs_sys_get_num_cpus() -> c_long {
-    0
+    process::num_cpus()
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sys_getaffinity(cpuset: *mut cpu_set_t) -> c_int {
-    let _ = cpuset;
-    -1
+    if cpuset.is_null() {
+        return -1;
+    }
+    // SAFETY: not NULL, so room for a set.
+    unsafe { libc::sched_getaffinity(0, size_of::<cpu_set_t>(), cpuset) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sys_setaffinity(cpuset: *mut cpu_set_t) -> c_int {
-    let _ = cpuset;
-    -1
+    if cpuset.is_null() {
+        return -1;
+    }
+    // SAFETY: not NULL, so a set.
+    unsafe { libc::sched_setaffinity(0, size_of::<cpu_set_t>(), cpuset) }
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn ucs_sys_dmi_product_name() -> *const c_char {
-    c"unknown".as_ptr()
+    static NAME: OnceLock<CString> = OnceLock::new();
+    match NAME.get() {
+        Some(known) => known.as_ptr(),
+        None => name(&NAME, &arch::product_name()),
+    }
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn ucs_sys_get_lib_path() -> *const c_char {
-    c"<failed to resolve libucs path>".as_ptr()
+    static NAME: OnceLock<CString> = OnceLock::new();
+    let path = crate::sys::image::own_path();
+    name(
+        &NAME,
+        &path.map_or_else(String::new, |path| path.to_string_lossy().into_owned()),
+    )
 }
 
 /// Loads plug-in transports of a framework. There are none: all transports are built in.
@@ -143,39 +166,8 @@ pub unsafe extern "C" fn ucs_load_modules(
     let _ = (framework, modules, init_once, flags);
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn ucs_table_init(
-    table: *mut ucs_table_t,
-    config: *const ucs_table_config_t,
-) {
-    let _ = (table, config);
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn ucs_table_cleanup(table: *mut ucs_table_t) {
-    let _ = table;
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn ucs_table_add_separator(table: *mut ucs_table_t) {
-    let _ = table;
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn ucs_table_add_row(table: *mut ucs_table_t, row: *mut ucs_table_row_h) {
-    let _ = (table, row);
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn ucs_table_row_add_cell_empty(
-    table: *mut ucs_table_t,
-    row: ucs_table_row_h,
-    col_span: c_uint,
-) {
-    let _ = (table, row, col_span);
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn ucs_table_print(table: *mut ucs_table_t) {
-    let _ = table;
+/// A C string that lives as long as the process.
+fn name(slot: &'static OnceLock<CString>, text: &str) -> *const c_char {
+    slot.get_or_init(|| CString::new(text).unwrap_or_default())
+        .as_ptr()
 }

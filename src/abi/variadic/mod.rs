@@ -186,15 +186,15 @@ unsafe extern "C" fn string_set_add(set: *mut ucs_string_set_t, text: *const c_c
     unsafe { super::ucs::ucs_string_set_add(set, text) }
 }
 
-/// Adds a cell with this text to a row. Tables aren't built yet: nothing is kept.
-extern "C" fn table_add_cell(
+unsafe extern "C" fn table_add_cell(
     table: *mut c_void,
-    row: *mut c_void,
+    row: c_uint,
     span: c_uint,
     align: c_int,
     text: *const c_char,
 ) {
-    let _ = (table, row, span, align, text);
+    // SAFETY: the caller's own table; the text lives until this returns.
+    unsafe { super::ucs::table::add_cell(table.cast(), row, span, align, text) }
 }
 
 unsafe extern "C" fn mremap(

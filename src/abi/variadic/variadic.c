@@ -28,7 +28,7 @@ void ucx_rs_set_thread_name(const char *name);
 void ucx_rs_string_buffer_vappendf(void *strb, const char *format, va_list ap);
 status_t ucx_rs_string_set_add(void *set, const char *text);
 void *ucx_rs_mremap(void *address, size_t old_size, size_t new_size, int flags, void *new_address);
-void ucx_rs_table_add_cell(void *table, void *row, unsigned span, int align, const char *text);
+void ucx_rs_table_add_cell(void *table, unsigned row, unsigned span, int align, const char *text);
 
 /* Formats into new memory; NULL when there is none left or the format can't be served. */
 static char *format_new(const char *format, va_list ap)
@@ -175,7 +175,7 @@ status_t ucx_rs_c_string_set_addf(void *set, const char *format, ...)
     return status;
 }
 
-void ucx_rs_c_table_row_add_cell_fmt(void *table, void *row, unsigned span, int align,
+void ucx_rs_c_table_row_add_cell_fmt(void *table, unsigned row, unsigned span, int align,
                                      const char *format, ...)
 {
     va_list ap;

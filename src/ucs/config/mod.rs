@@ -16,6 +16,7 @@ mod table;
 mod units;
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 pub use kind::{Key, Kind, parse_bool, parse_range};
 pub use list::{AllowList, Mode, tokens};
@@ -77,6 +78,13 @@ pub enum Ternary {
 }
 
 impl Config {
+    /// The configuration of the services themselves: files and environment as they were at the
+    /// first use. Wrong values are defaults here; [`Config::read`] is who reports them.
+    pub fn global() -> &'static Config {
+        static GLOBAL: OnceLock<Config> = OnceLock::new();
+        GLOBAL.get_or_init(|| Config::lenient())
+    }
+
     /// The text set for `name`, directly or through a name that stands for several variables
     /// (`SM_BW` for `SYSV_BW`); `None` when the default is in force.
     pub fn get(&self, name: &str) -> Option<&str> {

@@ -41,6 +41,26 @@ impl Config {
         Config::from_sources(env_prefix, &environment(), &files)
     }
 
+    /// All that is set and right, in silence.
+    pub(super) fn lenient() -> Config {
+        let files = Files::load(&ThisMachine);
+        let mut config = Config::default();
+        let environment = environment();
+        let in_files = files
+            .values
+            .iter()
+            .filter(|(name, _)| !environment.contains_key(*name));
+        for (name, value) in in_files.chain(&environment) {
+            let Some((name, entry)) = name.strip_prefix(PREFIX).and_then(resolve) else {
+                continue;
+            };
+            if entry.var.kind.accepts(value) {
+                config.values.insert(name, value.to_owned());
+            }
+        }
+        config
+    }
+
     /// Reads the configuration from given sources; what a fuzz target calls. `environment` holds
     /// whole names (`UCX_TLS`).
     ///

@@ -4,5 +4,19 @@ use crate::abi::prelude::*;
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_arch_print_memcpy_limits(config: *mut ucs_arch_global_opts_t) {
+    // Old callers pass a smaller struct, and what it holds is not what decides here.
     let _ = config;
+    let size = crate::ucs::config::format_size;
+    let settings = crate::ucs::config::Config::global();
+    let limit = |name| match settings.size_auto(name) {
+        Some(set) => size(set),
+        None => "inf".to_owned(),
+    };
+    crate::sys::stdio::print(&format!(
+        "# Using built-in memcpy() for size {}..{}\n# Using nt-buffer-transfer for sizes from {}\n\
+         # Using nt-destination-hint for sizes from inf\n",
+        limit("BUILTIN_MEMCPY_MIN"),
+        limit("BUILTIN_MEMCPY_MAX"),
+        limit("NT_BUFFER_TRANSFER_MIN"),
+    ));
 }

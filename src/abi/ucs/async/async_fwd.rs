@@ -58,13 +58,31 @@ pub unsafe extern "C" fn ucs_async_context_create(
     mode: ucs_async_mode_t,
     async_p: *mut *mut ucs_async_context_t,
 ) -> ucs_status_t {
-    let _ = (mode, async_p);
-    NOT_IMPLEMENTED
+    if async_p.is_null() {
+        return Error::InvalidParam.into();
+    }
+    let storage = Box::into_raw(Box::new(ucs_async_context_storage { opaque: [0; 10] }));
+    // SAFETY: the storage was just made; `async_p` is writable.
+    unsafe {
+        let status = ucs_async_context_init(storage, mode);
+        match status {
+            Status::OK => async_p.write(storage.cast()),
+            _ => drop(Box::from_raw(storage)),
+        }
+        status
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_async_context_destroy(async_: *mut ucs_async_context_t) {
-    let _ = async_;
+    if !async_.is_null() {
+        let storage = async_.cast::<ucs_async_context_storage>();
+        // SAFETY: from `ucs_async_context_create`, and not used any more.
+        unsafe {
+            ucs_async_context_cleanup(storage);
+            drop(Box::from_raw(storage));
+        }
+    }
 }
 
 #[unsafe(no_mangle)]

@@ -20,16 +20,19 @@ pub type ucs_log_func_t = Option<
 >;
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ucs_log_flush() {}
+pub unsafe extern "C" fn ucs_log_flush() {
+    crate::ucs::log::flush();
+}
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_get_buffer_size() -> usize {
-    0
+    crate::ucs::log::settings().buffer_size
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_print_compact(str: *const c_char) {
-    let _ = str;
+    // SAFETY: a C string or NULL.
+    crate::ucs::log::print_compact(&unsafe { crate::abi::ucs::text::read(str) });
 }
 
 #[unsafe(no_mangle)]
@@ -50,13 +53,17 @@ pub unsafe extern "C" fn ucs_log_default_handler(
 pub unsafe extern "C" fn ucs_log_early_init() {}
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ucs_log_init() {}
+pub unsafe extern "C" fn ucs_log_init() {
+    crate::ucs::log::init();
+}
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_component_log_init() {}
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ucs_log_cleanup() {}
+pub unsafe extern "C" fn ucs_log_cleanup() {
+    crate::ucs::log::flush();
+}
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_bitmap_to_str(
@@ -64,8 +71,27 @@ pub unsafe extern "C" fn ucs_log_bitmap_to_str(
     bitmap: *mut u8,
     length: usize,
 ) -> *const c_char {
-    let _ = (n, bitmap, length);
-    core::ptr::null()
+    thread_local! {
+        static TEXT: core::cell::RefCell<[c_char; 512]> = const { core::cell::RefCell::new([0; 512]) };
+    }
+    // More than the text can name is never looked at.
+    let bits = length.min(4096);
+    let set = |bit: usize| {
+        // SAFETY: the caller's map has `length` bits.
+        !bitmap.is_null() && unsafe { bitmap.add(bit / 8).read() } & (1 << (bit % 8)) != 0
+    };
+    let text = crate::ucs::strings::ranges(
+        (0..bits)
+            .filter(|bit| set(*bit))
+            .map(|bit| bit as u64 + u64::from(n)),
+    );
+    TEXT.try_with(|to| {
+        let mut to = to.borrow_mut();
+        // SAFETY: an array of this length. The result is valid until this thread asks again.
+        unsafe { crate::abi::ucs::text::write(to.as_mut_ptr(), to.len(), text.as_bytes()) };
+        to.as_ptr()
+    })
+    .unwrap_or(c"".as_ptr())
 }
 
 #[unsafe(no_mangle)]
@@ -85,17 +111,19 @@ pub unsafe extern "C" fn ucs_log_num_handlers() -> c_uint {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_indent(delta: c_int) {
-    let _ = delta;
+    crate::ucs::log::indent(delta);
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_get_current_indent() -> c_int {
-    0
+    crate::ucs::log::current_indent()
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_print_backtrace(level: ucs_log_level_t) {
-    let _ = level;
+    if let Some(level) = crate::ucs::log::Level::from_value(level) {
+        crate::ucs_log!(level, "{}", std::backtrace::Backtrace::force_capture());
+    }
 }
 
 // Variadic: the bodies are in C (see `variadic.c`), only declared here.

@@ -2,5 +2,5 @@
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_get_system_id() -> u64 {
-    0
+    crate::ucs::host::system_id()
 }

@@ -41,6 +41,5 @@ pub type ucs_status_ptr_t = *mut c_void;
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_status_string(status: ucs_status_t) -> *const c_char {
-    let _ = status;
-    core::ptr::null()
+    crate::ucs::status::status_text(status).as_ptr()
 }

@@ -15,7 +15,7 @@ use crate::ucp::ep::flush::Flush;
 use crate::ucp::tag::TagRecv;
 use crate::ucs::status::{Error, Result};
 
-use eager::Eager;
+use eager::{Eager, EagerZcopy};
 use rndv::{Announce, Fetch, Offered, Receive, Stream};
 use verdict::Verdict;
 
@@ -132,6 +132,8 @@ pub enum Op {
     Recv(TagRecv),
     /// An eager send that is not out yet.
     Eager(Flight<Eager>),
+    /// An eager send straight from the user's memory.
+    EagerZcopy(Flight<EagerZcopy>),
     /// A synchronous eager send that waits for its acknowledgement.
     SyncWait,
     Announce(Flight<Announce>),

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::sys::usermem::UserMem;
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
-use crate::ucp::proto::eager::{self, Eager};
+use crate::ucp::proto::eager::{self, Eager, EagerZcopy};
 use crate::ucp::proto::rndv::Announce;
 use crate::ucp::proto::{Flight, Op};
 use crate::ucp::request::TagInfo;
@@ -38,7 +38,8 @@ pub fn post(
     ep.check_usable()?;
     let len = buf.len();
     let rndv = len >= ep.config().rndv_thresh(options.fast_completion);
-    if !rndv && !sync && !ep.is_blocked() && len <= ep.config().only_max {
+    let zcopy = !rndv && !sync && EagerZcopy::fits(ep, &buf);
+    if !rndv && !sync && !zcopy && !ep.is_blocked() && len <= ep.config().only_max {
         match eager::send_only(ep, tag, &buf)? {
             Post::Done => {
                 drop(buf);
@@ -60,6 +61,9 @@ pub fn post(
     req.set_op(if rndv {
         let id = ep.worker().name_op(req);
         Op::Announce(Flight::new(Announce::new(tag, buf, identity, id)))
+    } else if zcopy {
+        let id = ep.worker().name_op(req);
+        Op::EagerZcopy(Flight::new(EagerZcopy::new(tag, buf, id)))
     } else {
         let ack = if sync { ep.worker().name_op(req) } else { 0 };
         Op::Eager(Flight::new(Eager::new(tag, buf, identity, ack)))

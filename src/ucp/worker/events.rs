@@ -54,6 +54,10 @@ impl Events for Worker {
                     }
                 }
             }
+            Op::EagerZcopy(flight) => {
+                drop(flight.end());
+                self.finish(req, result);
+            }
             op @ Op::Flush(_) => {
                 req.set_op(op);
                 ep.lane_flushed(req, result);

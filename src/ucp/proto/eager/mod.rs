@@ -1,5 +1,9 @@
 //! Eager: the payload goes at once, in one message or in fragments.
 
+mod zcopy;
+
+pub use zcopy::EagerZcopy;
+
 use super::{Stage, Step};
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;

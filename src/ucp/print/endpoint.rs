@@ -2,7 +2,7 @@
 
 use crate::ucp::ep::Endpoint;
 use crate::ucp::ep::config::proto_params;
-use crate::ucp::select::{LaneIdx, ProtoParams, Threshold};
+use crate::ucp::select::{LaneIdx, ProtoParams};
 use crate::ucp::worker::Worker;
 use crate::uct::IfaceAttr;
 
@@ -17,8 +17,6 @@ pub fn endpoint(ep: &Endpoint) -> String {
     let intra = intra.is_some_and(|lane| worker.is_intra_node(lane.local));
     let tag = attr(lanes.am).map(|am| ProtoParams {
         rndv_get: lanes.rndv_get.and_then(attr),
-        // Eager messages are copied on every lane.
-        zcopy_thresh: Threshold::Inf,
         ..proto_params(context, am, intra)
     });
     ep_info(&EpInfo {

@@ -102,6 +102,39 @@ uninstall:
 	if [ -d include ]; then cd include && find . -name '*.h' | while read -r h; do \
 	  rm -f "$(abspath $(DESTDIR)$(INCLUDEDIR))/$$h"; done; fi
 
+# ---- tests -----------------------------------------------------------------------------------
+
+HEADERS_TOOL := $(CARGO) run --release --quiet --manifest-path abi-tests/tools/headers/Cargo.toml --
+RUN_TESTS    := $(PYTHON) abi-tests/tools/run_tests.py
+
+deps:
+	abi-tests/tools/provision
+
+headers:
+	$(HEADERS_TOOL)
+
+demo: deps libs
+	$(PYTHON) abi-tests/demo/demo.py
+
+test: deps libs
+	$(RUN_TESTS) test
+
+test-clients: deps libs
+	$(RUN_TESTS) test-clients
+
+soak: deps libs
+	$(PYTHON) abi-tests/soak/soak.py
+
+bench: deps libs
+	$(PYTHON) abi-tests/bench/bench.py
+
+lint:
+	$(CARGO) fmt --check
+	$(CARGO) clippy --all-targets -- -D warnings
+	$(CARGO) fmt --check --manifest-path abi-tests/tools/headers/Cargo.toml
+	$(CARGO) clippy --quiet --all-targets --manifest-path abi-tests/tools/headers/Cargo.toml -- -D warnings
+	$(HEADERS_TOOL) --check
+
 clean:
 	$(CARGO) clean
 	rm -rf $(BUILD)

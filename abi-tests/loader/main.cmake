@@ -1,5 +1,0 @@
-cmake_minimum_required(VERSION 3.13)
-project(consumer C)
-find_package(ucx 1.13 REQUIRED)
-add_executable(consumer copied.c)
-target_link_libraries(consumer ucx::ucp ucx::uct ucx::ucs)

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Runs the test suites one after another, shows their output, and adds up what they count.
+
+    run_tests.py test | test-clients
+
+Each suite prints its own counts, as "12 passed, 0 failed" or, cargo's way, "12 passed; 0 failed".
+A suite that fails without counting a failure, or that counts nothing at all, counts as one. The
+last line is the sum: "N passed, N failed".
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CARGO = os.environ.get("CARGO", "cargo")
+COUNTS = re.compile(r"(?<!\d)(\d+) passed[,;] (\d+) failed")
+
+# name, command, limit in seconds. All of "test" together stays under 25 minutes.
+SUITES = {
+    "test": [
+        ("crate", [CARGO, "test"], 900),
+        ("headers tool", [CARGO, "test", "--manifest-path", "abi-tests/tools/headers/Cargo.toml"], 300),
+        ("loader", [sys.executable, "abi-tests/loader/run.py"], 300),
+        ("clients", [sys.executable, "abi-tests/clients/run.py", "--smoke"], 900),
+    ],
+    "test-clients": [
+        ("clients", [sys.executable, "abi-tests/clients/run.py", "--full"], 6 * 3600),
+    ],
+}  # fmt: skip
+
+
+def run(command, limit):
+    """Runs one suite: its exit code (None: out of time) and (passed, failed)."""
+    passed = failed = 0
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    out_of_time = threading.Event()
+
+    def stop():
+        out_of_time.set()
+        os.killpg(process.pid, signal.SIGKILL)
+
+    timer = threading.Timer(limit, stop)
+    timer.start()
+    try:
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            counts = COUNTS.search(line)
+            if counts:
+                passed += int(counts[1])
+                failed += int(counts[2])
+        code = process.wait()
+    finally:
+        timer.cancel()
+    return None if out_of_time.is_set() else code, passed, failed
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] not in SUITES:
+        sys.exit(__doc__)
+    total_passed = total_failed = 0
+    summary = []
+    for name, command, limit in SUITES[sys.argv[1]]:
+        print(f"==== {name}: {' '.join(command)}", flush=True)
+        start = time.monotonic()
+        code, passed, failed = run(command, limit)
+        note = ""
+        if code is None:
+            note = f", stopped after {limit} s"
+        elif code != 0:
+            note = f", exit {code}"
+        elif not passed + failed:
+            note = ", counted nothing"
+        if note and not failed:
+            failed = 1
+        summary.append(
+            f"{name}: {passed} passed, {failed} failed{note} ({time.monotonic() - start:.0f} s)"
+        )
+        total_passed += passed
+        total_failed += failed
+    print("====")
+    print("\n".join(summary))
+    print(f"{total_passed} passed, {total_failed} failed")
+    sys.exit(1 if total_failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -68,20 +68,24 @@ pub unsafe fn worker<'a>(handle: ucp_worker_h) -> Result<&'a Worker> {
     unsafe { handle.cast::<Worker>().as_ref() }.ok_or(Error::InvalidParam)
 }
 
-/// The same as a counted reference.
+/// Enters the worker and runs `f` with a counted reference. The count is not atomic, so it may
+/// only be touched under the worker's lock.
 ///
 /// # Safety
 /// As [`worker`].
-pub unsafe fn worker_rc(handle: ucp_worker_h) -> Result<Rc<Worker>> {
-    if handle.is_null() {
-        return Err(Error::InvalidParam);
-    }
+pub unsafe fn with_worker<T>(
+    handle: ucp_worker_h,
+    f: impl FnOnce(&Rc<Worker>) -> Result<T>,
+) -> Result<T> {
+    // SAFETY: forwarded to the caller.
+    let _guard = unsafe { worker(handle) }?.enter();
     let raw = handle.cast::<Worker>().cast_const();
     // SAFETY: the handle is an `Rc` that `ucp_worker_create` gave away.
-    unsafe {
+    let worker = unsafe {
         Rc::increment_strong_count(raw);
-        Ok(Rc::from_raw(raw))
-    }
+        Rc::from_raw(raw)
+    };
+    f(&worker)
 }
 
 /// The endpoint behind a handle.
@@ -93,7 +97,22 @@ pub unsafe fn ep<'a>(handle: ucp_ep_h) -> Result<&'a Endpoint> {
     unsafe { handle.cast::<Endpoint>().as_ref() }.ok_or(Error::InvalidParam)
 }
 
-/// The same as a counted reference.
+/// Enters the endpoint's worker and runs `f` with a counted reference, see [`with_worker`].
+///
+/// # Safety
+/// As [`ep`].
+pub unsafe fn with_ep<T>(
+    handle: ucp_ep_h,
+    f: impl FnOnce(&Rc<Endpoint>) -> Result<T>,
+) -> Result<T> {
+    // SAFETY: forwarded to the caller. The worker outlives the endpoint.
+    unsafe {
+        let _guard = ep(handle)?.worker().enter();
+        f(&ep_rc(handle)?)
+    }
+}
+
+/// The same as a counted reference; the worker's lock is held.
 ///
 /// # Safety
 /// As [`ep`].

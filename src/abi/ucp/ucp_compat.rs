@@ -39,10 +39,10 @@ unsafe fn tag_send(
 ) -> Result<Posted, Error> {
     // SAFETY: forwarded to the caller.
     unsafe {
-        let ep = convert::ep_rc(ep)?;
-        let _guard = ep.worker().enter();
-        let buf = convert::send_buf(buffer, count, datatype)?;
-        send::post(&ep, buf, tag, sync, options)
+        convert::with_ep(ep, |ep| {
+            let buf = convert::send_buf(buffer, count, datatype)?;
+            send::post(ep, buf, tag, sync, options)
+        })
     }
 }
 
@@ -98,20 +98,15 @@ pub unsafe extern "C" fn ucp_request_release(request: *mut c_void) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_destroy(ep: ucp_ep_h) {
     // SAFETY: a live endpoint.
-    let Ok(ep) = (unsafe { convert::ep_rc(ep) }) else {
-        return;
+    let closed = unsafe {
+        convert::with_ep(ep, |ep| {
+            let worker = ep.worker().clone();
+            let posted = super::ucp::ep::close(ep, &ReqOptions::default(), false)?;
+            Ok(wait(&worker, Ok(posted)))
+        })
     };
-    let worker = ep.worker().clone();
-    let _guard = worker.enter();
-    match super::ucp::ep::close(&ep, &ReqOptions::default(), false) {
-        Ok(Posted::Later(req)) => {
-            while req.status() == Status::INPROGRESS {
-                worker.progress();
-            }
-            req.free(&worker.requests);
-        }
-        Ok(Posted::Now(..)) => {}
-        Err(error) => crate::ucs_warn!("disconnect failed: {error}"),
+    if let Err(error) = closed {
+        crate::ucs_warn!("disconnect failed: {error}");
     }
 }
 
@@ -168,26 +163,25 @@ pub unsafe extern "C" fn ucp_rkey_buffer_release(rkey_buffer: *mut c_void) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_flush(ep: ucp_ep_h) -> ucs_status_t {
     // SAFETY: a live endpoint.
-    let ep = match unsafe { convert::ep_rc(ep) } {
-        Ok(ep) => ep,
-        Err(error) => return error.into(),
+    let flushed = unsafe {
+        convert::with_ep(ep, |ep| {
+            let posted = ep.flush(&ReqOptions::default(), false);
+            Ok(wait(ep.worker(), posted))
+        })
     };
-    let worker = ep.worker();
-    let _guard = worker.enter();
-    let posted = ep.flush(&ReqOptions::default(), false);
-    wait(worker, posted)
+    flushed.unwrap_or_else(Status::from)
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_flush(worker: ucp_worker_h) -> ucs_status_t {
     // SAFETY: a live worker.
-    let worker = match unsafe { convert::worker_rc(worker) } {
-        Ok(worker) => worker,
-        Err(error) => return error.into(),
+    let flushed = unsafe {
+        convert::with_worker(worker, |worker| {
+            let posted = worker.flush(&ReqOptions::default());
+            Ok(wait(worker, posted))
+        })
     };
-    let _guard = worker.enter();
-    let posted = worker.flush(&ReqOptions::default());
-    wait(&worker, posted)
+    flushed.unwrap_or_else(Status::from)
 }
 
 #[unsafe(no_mangle)]
@@ -348,12 +342,10 @@ pub unsafe extern "C" fn ucp_worker_get_address(
 pub unsafe extern "C" fn ucp_ep_close_nb(ep: ucp_ep_h, mode: c_uint) -> ucs_status_ptr_t {
     // SAFETY: a live endpoint.
     unsafe {
-        convert::status_ptr_of((|| {
-            let ep = convert::ep_rc(ep)?;
-            let _guard = ep.worker().enter();
+        convert::status_ptr_of(convert::with_ep(ep, |ep| {
             let force = mode == UCP_EP_CLOSE_MODE_FORCE as c_uint;
-            super::ucp::ep::close(&ep, &ReqOptions::default(), force)
-        })())
+            super::ucp::ep::close(ep, &ReqOptions::default(), force)
+        }))
     }
 }
 
@@ -367,11 +359,9 @@ pub unsafe extern "C" fn ucp_ep_flush_nb(
     let callback = cb.map_or(Callback::None, Callback::Send);
     // SAFETY: a live endpoint.
     unsafe {
-        convert::status_ptr_of((|| {
-            let ep = convert::ep_rc(ep)?;
-            let _guard = ep.worker().enter();
+        convert::status_ptr_of(convert::with_ep(ep, |ep| {
             ep.flush(&convert::old_options(callback), false)
-        })())
+        }))
     }
 }
 
@@ -634,10 +624,8 @@ pub unsafe extern "C" fn ucp_worker_flush_nb(
     let callback = cb.map_or(Callback::None, Callback::Send);
     // SAFETY: a live worker.
     unsafe {
-        convert::status_ptr_of((|| {
-            let worker = convert::worker_rc(worker)?;
-            let _guard = worker.enter();
+        convert::status_ptr_of(convert::with_worker(worker, |worker| {
             worker.flush(&convert::old_options(callback))
-        })())
+        }))
     }
 }

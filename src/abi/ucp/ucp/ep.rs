@@ -31,8 +31,7 @@ pub(in crate::abi::ucp) fn close(
 /// As `ucp_ep_create`.
 unsafe fn create(worker: ucp_worker_h, params: *const ucp_ep_params_t) -> Result<ucp_ep_h, Error> {
     // SAFETY: forwarded to the caller.
-    let (worker, p) = unsafe { (convert::worker_rc(worker)?, Params::new(params)?) };
-    let _guard = worker.enter();
+    let p = unsafe { Params::new(params) }?;
     if p.mask() & (UCP_EP_PARAM_FIELD_CONN_REQUEST | UCP_EP_PARAM_FIELD_SOCK_ADDR) != 0 {
         return Err(Error::NotImplemented);
     }
@@ -81,8 +80,13 @@ unsafe fn create(worker: ucp_worker_h, params: *const ucp_ep_params_t) -> Result
     // SAFETY: an address of any content, by the API.
     let packed = unsafe { convert::foreign_address(foreign) }?;
     let address = address::decode(&packed).map_err(|e| convert::bad_address(&e))?;
-    let ep = worker.create_endpoint(&address, options)?;
-    Ok(convert::ep_handle(&ep))
+    // SAFETY: forwarded to the caller.
+    unsafe {
+        convert::with_worker(worker, |worker| {
+            let ep = worker.create_endpoint(&address, options)?;
+            Ok(convert::ep_handle(&ep))
+        })
+    }
 }
 
 /// Fills the caller's table of transports as far as it goes.
@@ -137,14 +141,12 @@ pub unsafe extern "C" fn ucp_ep_close_nbx(
 ) -> ucs_status_ptr_t {
     // SAFETY: a live endpoint, and parameters as their mask describes them.
     unsafe {
-        convert::status_ptr_of((|| {
-            let ep = convert::ep_rc(ep)?;
-            let _guard = ep.worker().enter();
+        convert::status_ptr_of(convert::with_ep(ep, |ep| {
             let (options, _) = convert::options(param, Kind::Send)?;
             let p = Params::new(param)?;
             let flags = crate::field!(p, UCP_OP_ATTR_FIELD_FLAGS.into(), flags).unwrap_or(0);
-            close(&ep, &options, flags & UCP_EP_CLOSE_FLAG_FORCE != 0)
-        })())
+            close(ep, &options, flags & UCP_EP_CLOSE_FLAG_FORCE != 0)
+        }))
     }
 }
 
@@ -169,12 +171,10 @@ pub unsafe extern "C" fn ucp_ep_flush_nbx(
 ) -> ucs_status_ptr_t {
     // SAFETY: a live endpoint, and parameters as their mask describes them.
     unsafe {
-        convert::status_ptr_of((|| {
-            let ep = convert::ep_rc(ep)?;
-            let _guard = ep.worker().enter();
+        convert::status_ptr_of(convert::with_ep(ep, |ep| {
             let (options, _) = convert::options(param, Kind::Send)?;
             ep.flush(&options, false)
-        })())
+        }))
     }
 }
 

@@ -323,11 +323,9 @@ pub unsafe extern "C" fn ucp_worker_flush_nbx(
 ) -> ucs_status_ptr_t {
     // SAFETY: a live worker, and parameters as their mask describes them.
     unsafe {
-        convert::status_ptr_of((|| {
-            let worker = convert::worker_rc(worker)?;
-            let _guard = worker.enter();
+        convert::status_ptr_of(convert::with_worker(worker, |worker| {
             let (options, _) = convert::options(param, Kind::Send)?;
             worker.flush(&options)
-        })())
+        }))
     }
 }

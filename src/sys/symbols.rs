@@ -78,6 +78,20 @@ fn locate(address: *const c_void) -> Option<(Object, bool)> {
     ))
 }
 
+/// Size of the object at an address, as the table of the file it lies in says: for data that an
+/// executable carries a copy of, the size in the headers that it was built with.
+pub fn size_at(address: *const c_void) -> Option<u64> {
+    // SAFETY: Dl_info is plain data for which zero is a value.
+    let mut info: libc::Dl_info = unsafe { core::mem::zeroed() };
+    let mut symbol: *const libc::Elf64_Sym = core::ptr::null();
+    // SAFETY: any address may be asked for; both results are writable.
+    let found = unsafe { dladdr1(address, &mut info, &mut symbol, RTLD_DL_SYMENT) };
+    // SAFETY: NULL or an entry of a table that lives as long as its object.
+    unsafe { symbol.as_ref() }
+        .filter(|_| found != 0)
+        .map(|entry| entry.st_size)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

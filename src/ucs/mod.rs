@@ -8,3 +8,4 @@ pub mod sockaddr;
 pub mod status;
 pub mod strings;
 pub mod table;
+pub mod topo;

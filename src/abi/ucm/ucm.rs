@@ -1,6 +1,8 @@
 //! `ucm/api/ucm.h`.
 
+use super::dispatch::{HANDLERS, Handler, around, mapped, probe, unmapped};
 use crate::abi::prelude::*;
+use crate::ucm::events;
 
 pub type ucm_event_type = u32;
 pub const UCM_EVENT_NONE: ucm_event_type = 0;
@@ -172,8 +174,12 @@ pub unsafe extern "C" fn ucm_set_event_handler(
     cb: ucm_event_callback_t,
     arg: *mut c_void,
 ) -> ucs_status_t {
-    let _ = (events, priority, cb, arg);
-    NOT_IMPLEMENTED
+    let Some(cb) = cb else {
+        return Error::InvalidParam.into();
+    };
+    HANDLERS
+        .add(events.cast_unsigned(), priority, Handler { cb, arg })
+        .into()
 }
 
 #[unsafe(no_mangle)]
@@ -182,29 +188,39 @@ pub unsafe extern "C" fn ucm_unset_event_handler(
     cb: ucm_event_callback_t,
     arg: *mut c_void,
 ) {
-    let _ = (events, cb, arg);
+    if let Some(cb) = cb {
+        HANDLERS.remove(events.cast_unsigned(), Handler { cb, arg });
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_set_external_event(events: c_int) {
-    let _ = events;
+    HANDLERS.set_external(events.cast_unsigned());
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_unset_external_event(events: c_int) {
-    let _ = events;
+    HANDLERS.unset_external(events.cast_unsigned());
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_test_events(events: c_int) -> ucs_status_t {
-    let _ = events;
-    NOT_IMPLEMENTED
+    // Nothing is installed, so only what others report can be seen.
+    // SAFETY: takes no pointers.
+    unsafe { ucm_test_external_events(events) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_test_external_events(events: c_int) -> ucs_status_t {
-    let _ = events;
-    NOT_IMPLEMENTED
+    let wanted = events.cast_unsigned() & !events::FLAGS;
+    if wanted & !HANDLERS.external() != 0 {
+        return Error::Unsupported.into();
+    }
+    let testable = wanted & (events::VM_MAPPED | events::VM_UNMAPPED);
+    match probe(testable) == testable {
+        true => Status::OK,
+        false => Error::Unsupported.into(),
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -216,14 +232,14 @@ pub unsafe extern "C" fn ucm_orig_mmap(
     fd: c_int,
     offset: off_t,
 ) -> *mut c_void {
-    let _ = (addr, length, prot, flags, fd, offset);
-    core::ptr::null_mut()
+    // SAFETY: the caller asked for this very system call and answers for the range.
+    unsafe { libc::mmap(addr, length, prot, flags, fd, offset) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_orig_munmap(addr: *mut c_void, length: usize) -> c_int {
-    let _ = (addr, length);
-    0
+    // SAFETY: the caller asked for this very system call and answers for the range.
+    unsafe { libc::munmap(addr, length) }
 }
 
 #[unsafe(no_mangle)]
@@ -234,8 +250,8 @@ pub unsafe extern "C" fn ucm_orig_mremap(
     flags: c_int,
     new_address: *mut c_void,
 ) -> *mut c_void {
-    let _ = (old_address, old_size, new_size, flags, new_address);
-    core::ptr::null_mut()
+    // SAFETY: the caller asked for this very system call and answers for the range.
+    unsafe { libc::mremap(old_address, old_size, new_size, flags, new_address) }
 }
 
 #[unsafe(no_mangle)]
@@ -244,26 +260,26 @@ pub unsafe extern "C" fn ucm_orig_shmat(
     shmaddr: *const c_void,
     shmflg: c_int,
 ) -> *mut c_void {
-    let _ = (shmid, shmaddr, shmflg);
-    core::ptr::null_mut()
+    // SAFETY: the caller asked for this very system call and answers for the range.
+    unsafe { libc::shmat(shmid, shmaddr, shmflg) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_orig_shmdt(shmaddr: *const c_void) -> c_int {
-    let _ = shmaddr;
-    0
+    // SAFETY: the caller asked for this very system call and answers for the range.
+    unsafe { libc::shmdt(shmaddr) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_orig_sbrk(increment: isize) -> *mut c_void {
-    let _ = increment;
-    core::ptr::null_mut()
+    // SAFETY: the caller asked for this very system call and answers for the heap.
+    unsafe { libc::sbrk(increment as libc::intptr_t) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_orig_brk(addr: *mut c_void) -> c_int {
-    let _ = addr;
-    0
+    // SAFETY: the caller asked for this very system call and answers for the heap.
+    unsafe { libc::brk(addr) }
 }
 
 #[unsafe(no_mangle)]
@@ -272,8 +288,8 @@ pub unsafe extern "C" fn ucm_orig_madvise(
     length: usize,
     advice: c_int,
 ) -> c_int {
-    let _ = (addr, length, advice);
-    0
+    // SAFETY: the caller asked for this very system call and answers for the range.
+    unsafe { libc::madvise(addr, length, advice) }
 }
 
 #[unsafe(no_mangle)]
@@ -285,24 +301,69 @@ pub unsafe extern "C" fn ucm_mmap(
     fd: c_int,
     offset: off_t,
 ) -> *mut c_void {
-    let _ = (addr, length, prot, flags, fd, offset);
-    core::ptr::null_mut()
+    if flags & libc::MAP_FIXED != 0 {
+        unmapped(addr, length);
+    }
+    let call = ucm_event_mmap {
+        result: libc::MAP_FAILED,
+        address: addr,
+        size: length,
+        prot,
+        flags,
+        fd,
+        offset,
+    };
+    let mut event = ucm_event { mmap: call };
+    // SAFETY: the caller's own arguments, passed on; the member written above is the one read.
+    around(events::MMAP, &mut event, |event| unsafe {
+        let call = &mut event.mmap;
+        if call.result == libc::MAP_FAILED {
+            call.result = ucm_orig_mmap(
+                call.address,
+                call.size,
+                call.prot,
+                call.flags,
+                call.fd,
+                call.offset,
+            );
+        }
+    });
+    // SAFETY: as above.
+    let result = unsafe { event.mmap.result };
+    if result != libc::MAP_FAILED {
+        mapped(result, length);
+    }
+    result
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_munmap(addr: *mut c_void, length: usize) -> c_int {
-    let _ = (addr, length);
-    0
+    unmapped(addr, length);
+    let call = ucm_event_munmap {
+        result: -1,
+        address: addr,
+        size: length,
+    };
+    let mut event = ucm_event { munmap: call };
+    // SAFETY: the caller's own arguments, passed on; the member written above is the one read.
+    around(events::MUNMAP, &mut event, |event| unsafe {
+        let call = &mut event.munmap;
+        if call.result == -1 {
+            call.result = ucm_orig_munmap(call.address, call.size);
+        }
+    });
+    // SAFETY: as above.
+    unsafe { event.munmap.result }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_vm_mmap(addr: *mut c_void, length: usize) {
-    let _ = (addr, length);
+    mapped(addr, length);
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_vm_munmap(addr: *mut c_void, length: usize) {
-    let _ = (addr, length);
+    unmapped(addr, length);
 }
 
 #[unsafe(no_mangle)]
@@ -311,38 +372,142 @@ pub unsafe extern "C" fn ucm_shmat(
     shmaddr: *const c_void,
     shmflg: c_int,
 ) -> *mut c_void {
-    let _ = (shmid, shmaddr, shmflg);
-    core::ptr::null_mut()
+    let call = ucm_event_shmat {
+        result: libc::MAP_FAILED,
+        shmid,
+        shmaddr,
+        shmflg,
+    };
+    let mut event = ucm_event { shmat: call };
+    // SAFETY: the caller's own arguments, passed on; the member written above is the one read.
+    around(events::SHMAT, &mut event, |event| unsafe {
+        let call = &mut event.shmat;
+        if call.result == libc::MAP_FAILED {
+            call.result = ucm_orig_shmat(call.shmid, call.shmaddr, call.shmflg);
+        }
+    });
+    // SAFETY: as above.
+    let result = unsafe { event.shmat.result };
+    if result != libc::MAP_FAILED {
+        mapped(result, segment_size(shmid));
+    }
+    result
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_shmdt(shmaddr: *const c_void) -> c_int {
-    let _ = shmaddr;
-    0
+    let call = ucm_event_shmdt {
+        result: -1,
+        shmaddr,
+    };
+    let mut event = ucm_event { shmdt: call };
+    // How much goes is not known here; a range of one byte says where.
+    unmapped(shmaddr.cast_mut(), 1);
+    // SAFETY: the caller's own arguments, passed on; the member written above is the one read.
+    around(events::SHMDT, &mut event, |event| unsafe {
+        let call = &mut event.shmdt;
+        if call.result == -1 {
+            call.result = ucm_orig_shmdt(call.shmaddr);
+        }
+    });
+    // SAFETY: as above.
+    unsafe { event.shmdt.result }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_sbrk(increment: isize) -> *mut c_void {
-    let _ = increment;
-    core::ptr::null_mut()
+    // SAFETY: asks for the present end of the heap.
+    let end = unsafe { ucm_orig_sbrk(0) };
+    if increment < 0 {
+        unmapped(end.wrapping_offset(increment), increment.unsigned_abs());
+    }
+    let mut event = ucm_event {
+        sbrk: ucm_event_sbrk {
+            result: libc::MAP_FAILED,
+            increment,
+        },
+    };
+    // SAFETY: the caller's own arguments, passed on; the member written above is the one read.
+    around(events::SBRK, &mut event, |event| unsafe {
+        let call = &mut event.sbrk;
+        if call.result == libc::MAP_FAILED {
+            call.result = ucm_orig_sbrk(call.increment);
+        }
+    });
+    // SAFETY: as above.
+    let result = unsafe { event.sbrk.result };
+    if increment > 0 && result != libc::MAP_FAILED {
+        mapped(result, increment.unsigned_abs());
+    }
+    result
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_brk(addr: *mut c_void) -> c_int {
-    let _ = addr;
-    0
+    // SAFETY: asks for the present end of the heap.
+    let end = unsafe { ucm_orig_sbrk(0) };
+    let (old, new) = (end as usize, addr as usize);
+    if new < old && new != 0 {
+        unmapped(addr, old - new);
+    }
+    let mut event = ucm_event {
+        brk: ucm_event_brk { result: -1, addr },
+    };
+    // SAFETY: the caller's own arguments, passed on; the member written above is the one read.
+    around(events::BRK, &mut event, |event| unsafe {
+        let call = &mut event.brk;
+        if call.result == -1 {
+            call.result = ucm_orig_brk(call.addr);
+        }
+    });
+    // SAFETY: as above.
+    let result = unsafe { event.brk.result };
+    if new > old && result != -1 {
+        mapped(end, new - old);
+    }
+    result
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_madvise(addr: *mut c_void, length: usize, advice: c_int) -> c_int {
-    let _ = (addr, length, advice);
-    0
+    if advice == libc::MADV_DONTNEED || advice == libc::MADV_REMOVE || advice == libc::MADV_FREE {
+        unmapped(addr, length);
+    }
+    let mut event = ucm_event {
+        madvise: ucm_event_madvise {
+            result: -1,
+            addr,
+            length,
+            advice,
+        },
+    };
+    // SAFETY: the caller's own arguments, passed on; the member written above is the one read.
+    around(events::MADVISE, &mut event, |event| unsafe {
+        let call = &mut event.madvise;
+        if call.result == -1 {
+            call.result = ucm_orig_madvise(call.addr, call.length, call.advice);
+        }
+    });
+    // SAFETY: as above.
+    unsafe { event.madvise.result }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_dlopen(filename: *const c_char, flag: c_int) -> *mut c_void {
-    let _ = (filename, flag);
-    core::ptr::null_mut()
+    // SAFETY: the caller's own arguments, passed on.
+    unsafe { libc::dlopen(filename, flag) }
+}
+
+/// Bytes of a System V segment, 0 where it can't be asked.
+fn segment_size(shmid: c_int) -> usize {
+    // SAFETY: zero is a value of this plain struct, and it is writable.
+    unsafe {
+        let mut info: libc::shmid_ds = core::mem::zeroed();
+        match libc::shmctl(shmid, libc::IPC_STAT, &mut info) {
+            0 => info.shm_segsz,
+            _ => 0,
+        }
+    }
 }
 
 // Variadic: the bodies are in C (see `variadic.c`), only declared here.

@@ -12,7 +12,9 @@ pub mod log;
 use core::arch::{global_asm, naked_asm};
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
-use super::prelude::{NOT_IMPLEMENTED, Status, ucs_string_buffer_t, ucs_string_set_t, va_list};
+use super::prelude::{
+    NOT_IMPLEMENTED, Status, ucm_event_mremap, ucs_string_buffer_t, ucs_string_set_t, va_list,
+};
 
 /// A jump to `{target}` that leaves all registers as they are.
 #[cfg(target_arch = "x86_64")]
@@ -204,8 +206,16 @@ unsafe extern "C" fn mremap(
     flags: c_int,
     new_address: *mut c_void,
 ) -> *mut c_void {
+    let call = ucm_event_mremap {
+        result: libc::MAP_FAILED,
+        address,
+        old_size,
+        new_size,
+        flags,
+        new_address,
+    };
     // SAFETY: the caller asked for this very system call and answers for the range.
-    unsafe { libc::mremap(address, old_size, new_size, flags, new_address) }
+    unsafe { super::ucm::dispatch::remap(call) }
 }
 
 /// Formats into a new string, at most `limit` bytes of it. Bytes that aren't UTF-8 are replaced.

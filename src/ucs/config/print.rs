@@ -35,7 +35,20 @@ pub fn print_all(config: &Config, prefix: &str, flags: Print, filter: Option<&st
     if flags.has(Print::DOC) {
         out.push_str("# UCX library configuration file\n# Uncomment to modify values\n\n");
     }
-    for table in tables() {
+    out += &print_tables(tables(), config, prefix, flags, filter);
+    out
+}
+
+/// The listing of some tables.
+pub fn print_tables(
+    tables: &[&'static Table],
+    config: &Config,
+    prefix: &str,
+    flags: Print,
+    filter: Option<&str>,
+) -> String {
+    let mut out = String::new();
+    for table in tables {
         let title = format!("{} configuration", table.title);
         print_table(&mut out, config, table, prefix, &title, flags, filter);
     }

@@ -1,6 +1,9 @@
 //! `ucs/config/global_opts.h`.
 
 use crate::abi::prelude::*;
+use crate::abi::ucs::text;
+use crate::ucs::config::{self, Config, Print};
+use crate::ucs::log;
 
 pub const UCS_GLOBAL_OPTS_WARN_UNUSED_CONFIG: &str = "WARN_UNUSED_ENV_VARS";
 
@@ -67,7 +70,9 @@ pub struct ucs_global_opts_t {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ucs_global_opts_init() {}
+pub unsafe extern "C" fn ucs_global_opts_init() {
+    log::init();
+}
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_global_opts_cleanup() {}
@@ -77,8 +82,32 @@ pub unsafe extern "C" fn ucs_global_opts_set_value(
     name: *const c_char,
     value: *const c_char,
 ) -> ucs_status_t {
-    let _ = (name, value);
-    NOT_IMPLEMENTED
+    // SAFETY: C strings or NULL.
+    let (name, value) = unsafe { (text::read(name), text::read(value)) };
+    let entry =
+        config::resolve(&name).filter(|(_, e)| core::ptr::eq(e.table, &config::global::UCS));
+    let Some((name, entry)) = entry else {
+        return Error::NoElem.into();
+    };
+    if !entry.var.kind.accepts(&value) {
+        crate::ucs_error!(
+            "Invalid value for {name}: '{value}'. Expected: {}",
+            entry.var.kind.syntax()
+        );
+        return Error::InvalidParam.into();
+    }
+    // The log's level is what can take effect at once; the others were taken before.
+    match log::parse_level(&value).filter(|_| name == "LOG_LEVEL") {
+        Some(level) => {
+            log::set_level(level);
+            // SAFETY: four aligned bytes of ours, or of the executable's copy.
+            unsafe {
+                (&raw mut (*ucs_global_opts.get()).log_level).write(level as ucs_log_level_t)
+            };
+            Status::OK
+        }
+        None => Error::Unsupported.into(),
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -87,8 +116,21 @@ pub unsafe extern "C" fn ucs_global_opts_get_value(
     value: *mut c_char,
     max: usize,
 ) -> ucs_status_t {
-    let _ = (name, value, max);
-    NOT_IMPLEMENTED
+    // SAFETY: a C string or NULL; room for `max` bytes.
+    unsafe {
+        let name = text::read(name);
+        let Some((name, entry)) = config::resolve(&name) else {
+            return Error::NoElem.into();
+        };
+        let set = Config::global().text(&name);
+        let printed = entry
+            .var
+            .kind
+            .canonical(set)
+            .unwrap_or_else(|| set.to_owned());
+        text::write(value, max, printed.as_bytes());
+    }
+    Status::OK
 }
 
 #[unsafe(no_mangle)]
@@ -105,11 +147,23 @@ pub unsafe extern "C" fn ucs_global_opts_print(
     stream: *mut FILE,
     print_flags: ucs_config_print_flags_t,
 ) {
-    let _ = (stream, print_flags);
+    if stream.is_null() {
+        return;
+    }
+    let listing = config::print_tables(
+        &[&config::global::UCS, &config::global::UCS_READ_ONLY],
+        Config::global(),
+        config::PREFIX,
+        Print(print_flags),
+        None,
+    );
+    // SAFETY: the caller's open stream.
+    unsafe { crate::sys::stdio::write_stream(stream, listing.as_bytes()) };
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_global_opts_is_read_only(name: *const c_char) -> c_int {
-    let _ = name;
-    0
+    // SAFETY: a C string or NULL.
+    let name = unsafe { text::read(name) };
+    c_int::from(config::resolve(&name).is_some_and(|(_, entry)| entry.table.read_only))
 }

@@ -1,6 +1,8 @@
 //! Entry points of `ucs/config/parser.h`: table.
 
 use crate::abi::prelude::*;
+use crate::abi::ucs::text;
+use crate::ucs::config::{self, Config, Kind, Print};
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_parser_set_default_values(
@@ -65,7 +67,25 @@ pub unsafe extern "C" fn ucs_config_parser_print_all_opts(
     config_list: *mut ucs_list_link_t,
     filter: *const c_char,
 ) {
-    let _ = (stream, prefix, flags, config_list, filter);
+    // The tables are ours, whatever the list says; a program's own tables need their parsers.
+    let _ = config_list;
+    if stream.is_null() {
+        return;
+    }
+    // SAFETY: a C string or NULL. Callers of before 1.22 have no fifth argument, so what is there
+    // may only be looked at when the executable says that it is newer.
+    let (prefix, filter) = unsafe {
+        let filter = if built_for_1_22() {
+            text::bytes(filter)
+        } else {
+            None
+        };
+        (text::read(prefix), filter.map(String::from_utf8_lossy))
+    };
+    let settings = Config::read(None).unwrap_or_else(|_| Config::global().clone());
+    let listing = config::print_all(&settings, &prefix, Print(flags), filter.as_deref());
+    // SAFETY: the caller's open stream.
+    unsafe { crate::sys::stdio::write_stream(stream, listing.as_bytes()) };
 }
 
 #[unsafe(no_mangle)]
@@ -94,7 +114,15 @@ pub unsafe extern "C" fn ucs_config_parser_set_value(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_parser_print_env_vars_once(env_prefix: *const c_char) {
-    let _ = env_prefix;
+    // SAFETY: a C string or NULL.
+    let prefix = unsafe { text::read(env_prefix) };
+    let own = prefix
+        .strip_suffix(config::PREFIX)
+        .and_then(|own| own.strip_suffix('_'));
+    match Config::read(own) {
+        Ok(settings) => settings.warn_unused_once(),
+        Err(_) => Config::global().warn_unused_once(),
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -103,8 +131,10 @@ pub unsafe extern "C" fn ucs_config_memunits_get(
     auto_size: usize,
     max_size: usize,
 ) -> usize {
-    let _ = (config_size, auto_size, max_size);
-    0
+    match config_size {
+        config::SIZE_AUTO => auto_size,
+        size => size.min(max_size),
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -112,8 +142,19 @@ pub unsafe extern "C" fn ucs_config_names_search(
     config_names: *const ucs_config_names_array_t,
     str: *const c_char,
 ) -> c_int {
-    let _ = (config_names, str);
-    0
+    // SAFETY: the caller passes an array of C strings, and a C string.
+    unsafe {
+        let (Some(names), Some(wanted)) = (config_names.as_ref(), text::bytes(str)) else {
+            return -1;
+        };
+        for index in 0..names.count {
+            let pattern = text::bytes(names.names.add(index as usize).read()).unwrap_or_default();
+            if crate::ucs::log::glob_match(pattern, wanted) {
+                return index as c_int;
+            }
+        }
+    }
+    -1
 }
 
 #[unsafe(no_mangle)]
@@ -121,7 +162,21 @@ pub unsafe extern "C" fn ucs_config_parser_get_env_vars(
     env_strb: *mut ucs_string_buffer_t,
     delimiter: *const c_char,
 ) {
-    let _ = (env_strb, delimiter);
+    // SAFETY: a C string or NULL; NULL or a string buffer.
+    unsafe {
+        let delimiter = text::read(delimiter);
+        let known = |name: &str| {
+            name.strip_prefix(config::PREFIX)
+                .and_then(config::resolve)
+                .is_some()
+        };
+        for (name, value) in std::env::vars_os() {
+            let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+            if known(&name) {
+                ucs_string_buffer_push(env_strb, format!("{name}={value}{delimiter}").as_bytes());
+            }
+        }
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -139,16 +194,23 @@ pub unsafe extern "C" fn ucs_config_parser_has_field(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_global_list_has_field(name: *const c_char) -> c_int {
-    let _ = name;
-    0
+    // SAFETY: a C string or NULL.
+    let name = unsafe { text::read(name) };
+    let known =
+        config::resolve(&name).is_some_and(|(_, e)| !matches!(e.var.kind, Kind::Deprecated));
+    c_int::from(known)
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_is_allow_list_empty(
     allow_list: *const ucs_config_allow_list_t,
 ) -> c_int {
-    let _ = allow_list;
-    0
+    // SAFETY: the caller passes a list.
+    let list = unsafe { allow_list.as_ref() };
+    let empty = |list: &ucs_config_allow_list_t| {
+        list.array.count == 0 && list.mode != UCS_CONFIG_ALLOW_LIST_ALLOW_ALL
+    };
+    c_int::from(list.is_none_or(empty))
 }
 
 #[unsafe(no_mangle)]
@@ -156,6 +218,13 @@ pub unsafe extern "C" fn ucs_config_are_all_allow_lists_empty(
     allow_lists: *const ucs_config_allow_list_t,
     count: usize,
 ) -> c_int {
-    let _ = (allow_lists, count);
-    0
+    // SAFETY: the caller passes this many lists.
+    let empty = |index| unsafe { ucs_config_is_allow_list_empty(allow_lists.add(index)) } != 0;
+    c_int::from((0..count).all(empty))
+}
+
+/// Whether the executable carries a copy of `ucs_global_opts` in the size that it has in 1.22.
+fn built_for_1_22() -> bool {
+    let address = ucs_global_opts.get().cast_const().cast();
+    crate::sys::symbols::size_at(address).is_some_and(|size| size >= 448)
 }

@@ -1,6 +1,8 @@
 //! `ucs/sys/topo/base/topo.h`.
 
 use crate::abi::prelude::*;
+use crate::abi::ucs::text;
+use crate::ucs::topo::{self, BusId, Distance};
 
 pub const UCS_SYS_DEVICE_ID_MAX: i32 = 255;
 pub const UCS_SYS_DEVICE_ID_UNKNOWN: i32 = 255;
@@ -77,8 +79,13 @@ pub unsafe extern "C" fn ucs_topo_find_device_by_bus_id(
     bus_id: *const ucs_sys_bus_id_t,
     sys_dev: *mut ucs_sys_device_t,
 ) -> ucs_status_t {
-    let _ = (bus_id, sys_dev);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller passes a bus id, and room for a number.
+    unsafe {
+        put(
+            sys_dev,
+            bus(bus_id).and_then(|id| topo::find(id, topo::NO_USER_VALUE)),
+        )
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -87,8 +94,17 @@ pub unsafe extern "C" fn ucs_topo_find_device_by_bus_id_and_user_value(
     user_value: usize,
     sys_dev_p: *mut ucs_sys_device_t,
 ) -> ucs_status_t {
-    let _ = (bus_id, user_value, sys_dev_p);
-    NOT_IMPLEMENTED
+    if user_value == topo::NO_USER_VALUE {
+        crate::ucs_error!("the empty user value is reserved");
+        return Error::InvalidParam.into();
+    }
+    // SAFETY: the caller passes a bus id, and room for a number.
+    unsafe {
+        put(
+            sys_dev_p,
+            bus(bus_id).and_then(|id| topo::find(id, user_value)),
+        )
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -96,16 +112,27 @@ pub unsafe extern "C" fn ucs_topo_get_device_bus_id(
     sys_dev: ucs_sys_device_t,
     bus_id: *mut ucs_sys_bus_id_t,
 ) -> ucs_status_t {
-    let _ = (sys_dev, bus_id);
-    NOT_IMPLEMENTED
+    let id = topo::bus_id(sys_dev).map(|id| ucs_sys_bus_id_t {
+        domain: id.domain,
+        bus: id.bus,
+        slot: id.slot,
+        function: id.function,
+    });
+    // SAFETY: the caller passes room for a bus id.
+    unsafe { put(bus_id, id) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_get_bus_id_bit_repr(
     bus_id: *const ucs_sys_bus_id_t,
 ) -> ucs_bus_id_bit_rep_t {
-    let _ = bus_id;
-    0
+    // SAFETY: the caller passes a bus id.
+    unsafe { bus(bus_id) }.map_or(0, |id| {
+        i64::from(id.domain) << 24
+            | i64::from(id.bus) << 16
+            | i64::from(id.slot) << 8
+            | i64::from(id.function)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -114,8 +141,8 @@ pub unsafe extern "C" fn ucs_topo_get_distance(
     device2: ucs_sys_device_t,
     distance: *mut ucs_sys_dev_distance_t,
 ) -> ucs_status_t {
-    let _ = (device1, device2, distance);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller passes room for a distance.
+    unsafe { put(distance, Ok(c_distance(topo::distance(device1, device2)))) }
 }
 
 #[unsafe(no_mangle)]
@@ -123,7 +150,10 @@ pub unsafe extern "C" fn ucs_topo_get_memory_distance(
     device: ucs_sys_device_t,
     distance: *mut ucs_sys_dev_distance_t,
 ) {
-    let _ = (device, distance);
+    let _ = device;
+    // Memory is taken to be near: which node a thread will allocate from is not known.
+    // SAFETY: the caller passes room for a distance.
+    unsafe { put(distance, Ok(c_distance(topo::NEAR))) };
 }
 
 #[unsafe(no_mangle)]
@@ -132,7 +162,9 @@ pub unsafe extern "C" fn ucs_topo_get_memory_distance_for_cpuset(
     cpuset: *const ucs_cpu_set_t,
     distance: *mut ucs_sys_dev_distance_t,
 ) {
-    let _ = (device, cpuset, distance);
+    let _ = cpuset;
+    // SAFETY: the caller passes room for a distance.
+    unsafe { ucs_topo_get_memory_distance(device, distance) };
 }
 
 #[unsafe(no_mangle)]
@@ -141,8 +173,23 @@ pub unsafe extern "C" fn ucs_topo_distance_str(
     buffer: *mut c_char,
     max: usize,
 ) -> *const c_char {
-    let _ = (distance, buffer, max);
-    core::ptr::null()
+    // SAFETY: the caller passes a distance, and room for `max` bytes.
+    unsafe {
+        let Some(distance) = distance.as_ref() else {
+            return c"".as_ptr();
+        };
+        let latency = distance.latency * 1e9;
+        let bandwidth = match distance.bandwidth <= (1u64 << 50) as f64 {
+            true => format!("{:.2}MB/s", distance.bandwidth / f64::from(1 << 20)),
+            false => ">1PB/s".to_owned(),
+        };
+        text::write(
+            buffer,
+            max,
+            format!("{latency:.0}ns {bandwidth}").as_bytes(),
+        );
+    }
+    buffer
 }
 
 #[unsafe(no_mangle)]
@@ -150,8 +197,15 @@ pub unsafe extern "C" fn ucs_topo_distance_cmp(
     distance1: *const ucs_sys_dev_distance_t,
     distance2: *const ucs_sys_dev_distance_t,
 ) -> c_int {
-    let _ = (distance1, distance2);
-    0
+    // SAFETY: the caller passes two distances.
+    let (a, b) = unsafe { (distance1.as_ref(), distance2.as_ref()) };
+    a.zip(b).map_or(0, |(a, b)| {
+        let order = a
+            .latency
+            .total_cmp(&b.latency)
+            .then(b.bandwidth.total_cmp(&a.bandwidth));
+        order as c_int
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -160,8 +214,14 @@ pub unsafe extern "C" fn ucs_topo_get_sysfs_dev(
     sysfs_path: *const c_char,
     name_priority: c_uint,
 ) -> ucs_sys_device_t {
-    let _ = (dev_name, sysfs_path, name_priority);
-    0
+    // SAFETY: C strings or NULL.
+    let (name, path) = unsafe { (text::read(dev_name), text::read(sysfs_path)) };
+    let id = path.rsplit('/').next().and_then(BusId::parse);
+    let Some(number) = id.and_then(|id| topo::find(id, topo::NO_USER_VALUE).ok()) else {
+        return topo::UNKNOWN;
+    };
+    let _ = topo::set_name(number, &name, name_priority);
+    number
 }
 
 #[unsafe(no_mangle)]
@@ -170,8 +230,14 @@ pub unsafe extern "C" fn ucs_topo_sys_device_bdf_name(
     buffer: *mut c_char,
     max: usize,
 ) -> *const c_char {
-    let _ = (sys_dev, buffer, max);
-    core::ptr::null()
+    let name = match topo::bus_id(sys_dev) {
+        Ok(id) => id.text(false),
+        Err(_) if sys_dev == topo::UNKNOWN => "<unknown>".to_owned(),
+        Err(_) => "<invalid>".to_owned(),
+    };
+    // SAFETY: the caller has room for `max` bytes.
+    unsafe { text::write(buffer, max, name.as_bytes()) };
+    buffer
 }
 
 #[unsafe(no_mangle)]
@@ -179,8 +245,14 @@ pub unsafe extern "C" fn ucs_topo_find_device_by_bdf_name(
     name: *const c_char,
     sys_dev: *mut ucs_sys_device_t,
 ) -> ucs_status_t {
-    let _ = (name, sys_dev);
-    NOT_IMPLEMENTED
+    // SAFETY: a C string or NULL; room for a number.
+    unsafe {
+        let id = BusId::parse(&text::read(name)).ok_or(Error::InvalidParam);
+        put(
+            sys_dev,
+            id.and_then(|id| topo::find(id, topo::NO_USER_VALUE)),
+        )
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -189,8 +261,11 @@ pub unsafe extern "C" fn ucs_topo_sys_device_set_name(
     name: *const c_char,
     priority: c_uint,
 ) -> ucs_status_t {
-    let _ = (sys_dev, name, priority);
-    NOT_IMPLEMENTED
+    // SAFETY: a C string or NULL.
+    let name = unsafe { text::read(name) };
+    topo::set_name(sys_dev, &name, priority)
+        .map_err(|_| Error::InvalidParam)
+        .into()
 }
 
 #[unsafe(no_mangle)]
@@ -198,8 +273,11 @@ pub unsafe extern "C" fn ucs_topo_get_pci_bw(
     dev_name: *const c_char,
     sysfs_path: *const c_char,
 ) -> f64 {
-    let _ = (dev_name, sysfs_path);
-    0.0
+    let _ = dev_name;
+    // SAFETY: a C string or NULL.
+    let path = unsafe { text::read(sysfs_path) };
+    // What is not known doesn't limit.
+    topo::pci_bandwidth(std::path::Path::new(&*path)).unwrap_or(f64::MAX)
 }
 
 #[unsafe(no_mangle)]
@@ -213,16 +291,14 @@ pub unsafe extern "C" fn ucs_topo_resolve_sysfs_path(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_sys_device_get_name(sys_dev: ucs_sys_device_t) -> *const c_char {
-    let _ = sys_dev;
-    core::ptr::null()
+    topo::name(sys_dev).as_ptr()
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_sys_device_get_numa_node(
     sys_dev: ucs_sys_device_t,
 ) -> ucs_numa_node_t {
-    let _ = sys_dev;
-    0
+    topo::numa_node(sys_dev)
 }
 
 #[unsafe(no_mangle)]
@@ -230,14 +306,14 @@ pub unsafe extern "C" fn ucs_topo_sys_device_set_numa_node(
     sys_dev: ucs_sys_device_t,
     numa_node: ucs_numa_node_t,
 ) -> ucs_status_t {
-    let _ = (sys_dev, numa_node);
-    NOT_IMPLEMENTED
+    topo::set_numa_node(sys_dev, numa_node)
+        .map_err(|_| Error::InvalidParam)
+        .into()
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_sys_device_get_user_value(sys_dev: ucs_sys_device_t) -> usize {
-    let _ = sys_dev;
-    0
+    topo::user_value(sys_dev).unwrap_or(topo::NO_USER_VALUE)
 }
 
 #[unsafe(no_mangle)]
@@ -263,7 +339,8 @@ pub unsafe extern "C" fn ucs_topo_is_reachable(
     sys_dev_mem: ucs_sys_device_t,
 ) -> c_int {
     let _ = (sys_dev, sys_dev_mem);
-    0
+    // No device has a second path yet, so none needs one.
+    1
 }
 
 #[unsafe(no_mangle)]
@@ -283,12 +360,23 @@ pub unsafe extern "C" fn ucs_topo_device_has_sibling(sys_dev: ucs_sys_device_t) 
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_num_devices() -> c_uint {
-    0
+    topo::count() as c_uint
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_print_info(stream: *mut FILE) {
-    let _ = stream;
+    if stream.is_null() {
+        return;
+    }
+    let mut text = String::new();
+    for number in 0..topo::count().min(255) as u8 {
+        let id = topo::bus_id(number)
+            .map(|id| id.text(false))
+            .unwrap_or_default();
+        text += &format!(" {number}  {id} {}\n", topo::name(number).to_string_lossy());
+    }
+    // SAFETY: the caller's open stream.
+    unsafe { crate::sys::stdio::write_stream(stream, text.as_bytes()) };
 }
 
 #[unsafe(no_mangle)]
@@ -306,3 +394,37 @@ pub unsafe extern "C" fn ucs_topo_init() {}
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_cleanup() {}
+
+/// # Safety
+/// `bus_id` is NULL or readable.
+unsafe fn bus(bus_id: *const ucs_sys_bus_id_t) -> Result<BusId, Error> {
+    // SAFETY: as the caller promises.
+    let id = unsafe { bus_id.as_ref() }.ok_or(Error::InvalidParam)?;
+    Ok(BusId {
+        domain: id.domain,
+        bus: id.bus,
+        slot: id.slot,
+        function: id.function,
+    })
+}
+
+/// # Safety
+/// `to` is NULL or writable.
+unsafe fn put<T>(to: *mut T, value: Result<T, Error>) -> ucs_status_t {
+    match value {
+        Ok(_) if to.is_null() => Error::InvalidParam.into(),
+        Ok(value) => {
+            // SAFETY: not NULL.
+            unsafe { to.write(value) };
+            Status::OK
+        }
+        Err(error) => error.into(),
+    }
+}
+
+fn c_distance(distance: Distance) -> ucs_sys_dev_distance_t {
+    ucs_sys_dev_distance_t {
+        latency: distance.latency,
+        bandwidth: distance.bandwidth,
+    }
+}

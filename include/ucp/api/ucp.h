@@ -302,12 +302,12 @@ typedef enum {
     UCP_OP_ATTR_FLAG_MULTI_SEND = (1 << 19),
 } ucp_op_attr_t;
 
-enum ucp_req_attr_field {
+typedef enum {
     UCP_REQUEST_ATTR_FIELD_INFO_STRING = (1 << 0),
     UCP_REQUEST_ATTR_FIELD_INFO_STRING_SIZE = (1 << 1),
     UCP_REQUEST_ATTR_FIELD_STATUS = (1 << 2),
     UCP_REQUEST_ATTR_FIELD_MEM_TYPE = (1 << 3),
-};
+} ucp_req_attr_field;
 
 typedef enum {
     UCP_STREAM_RECV_FLAG_WAITALL = (1 << 0),

@@ -13,12 +13,11 @@
 extern "C" {
 #endif
 
-typedef int (*ucs_qsort_r_compare_cb_t)(const void *elem1, const void *elem2, void *arg);
+/* Compares two elements: negative, 0 or positive. The last argument is that of ucs_qsort_r. */
+typedef int(ucs_qsort_r_compare_cb_t)(const void *, const void *, void *);
 
-void ucs_qsort_r(void *base,
-                 size_t nmemb,
-                 size_t size,
-                 ucs_qsort_r_compare_cb_t compare,
+/* Sorts nmemb elements of size bytes each; arg is passed to compare. */
+void ucs_qsort_r(void *base, size_t nmemb, size_t size, ucs_qsort_r_compare_cb_t *compare,
                  void *arg);
 
 #ifdef __cplusplus

@@ -9,20 +9,9 @@
 /* Atomic operations on 8, 16, 32 and 64 bits; all are full barriers. */
 
 #include <stdint.h>
+#include <ucs/arch/x86_64/atomic.h>
 
 /* The first of each pair returns nothing, the second what was there before. */
-#define UCS_DEFINE_ATOMIC_ADD(_wordsize, _suffix) \
-    static inline void ucs_atomic_add##_wordsize(volatile uint##_wordsize##_t *ptr, \
-                                              uint##_wordsize##_t value) \
-    { \
-        (void)__sync_fetch_and_add(ptr, value); \
-    }
-#define UCS_DEFINE_ATOMIC_FADD(_wordsize, _suffix) \
-    static inline uint##_wordsize##_t ucs_atomic_fadd##_wordsize( \
-            volatile uint##_wordsize##_t *ptr, uint##_wordsize##_t value) \
-    { \
-        return __sync_fetch_and_add(ptr, value); \
-    }
 #define UCS_DEFINE_ATOMIC_SUB(_wordsize, _suffix) \
     static inline void ucs_atomic_sub##_wordsize(volatile uint##_wordsize##_t *ptr, \
                                               uint##_wordsize##_t value) \
@@ -70,30 +59,6 @@
             volatile uint##_wordsize##_t *ptr, uint##_wordsize##_t value) \
     { \
         return __sync_fetch_and_xor(ptr, value); \
-    }
-
-/* Stores a value, and returns what was there before. */
-#define UCS_DEFINE_ATOMIC_SWAP(_wordsize, _suffix) \
-    static inline uint##_wordsize##_t ucs_atomic_swap##_wordsize( \
-            volatile uint##_wordsize##_t *ptr, uint##_wordsize##_t value) \
-    { \
-        return __atomic_exchange_n(ptr, value, __ATOMIC_SEQ_CST); \
-    }
-/* Stores swap if compare is there; returns what was there before. */
-#define UCS_DEFINE_ATOMIC_CSWAP(_wordsize, _suffix) \
-    static inline uint##_wordsize##_t ucs_atomic_cswap##_wordsize( \
-            volatile uint##_wordsize##_t *ptr, uint##_wordsize##_t compare, \
-            uint##_wordsize##_t swap) \
-    { \
-        return __sync_val_compare_and_swap(ptr, compare, swap); \
-    }
-/* The same; returns 1 if it stored. */
-#define UCS_DEFINE_ATOMIC_BOOL_CSWAP(_wordsize, _suffix) \
-    static inline uint##_wordsize##_t ucs_atomic_bool_cswap##_wordsize( \
-            volatile uint##_wordsize##_t *ptr, uint##_wordsize##_t compare, \
-            uint##_wordsize##_t swap) \
-    { \
-        return __sync_bool_compare_and_swap(ptr, compare, swap); \
     }
 
 #ifdef __cplusplus

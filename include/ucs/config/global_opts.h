@@ -19,6 +19,8 @@
 extern "C" {
 #endif
 
+#define UCS_GLOBAL_OPTS_WARN_UNUSED_CONFIG "WARN_UNUSED_ENV_VARS"
+
 struct ucs_global_opts_dist;
 struct ucs_global_opts_error_signals;
 typedef struct ucs_global_opts_t ucs_global_opts_t;

@@ -12,6 +12,9 @@
 extern "C" {
 #endif
 
+#define INI_START_COMMENT_PREFIXES ";#"
+#define INI_INLINE_COMMENT_PREFIXES ";"
+
 #define INI_HANDLER_LINENO 0
 
 #define INI_ALLOW_MULTILINE 1

@@ -19,6 +19,10 @@
 extern "C" {
 #endif
 
+#define UCS_DEFAULT_ENV_PREFIX "UCX_"
+#define UCX_CONFIG_FILE_NAME "ucx.conf"
+#define UCS_CONFIG_PARSER_ALL "all"
+
 struct ucs_config_array;
 struct ucs_config_bw_spec;
 struct ucs_config_cached_key;

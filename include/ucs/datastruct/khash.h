@@ -14,6 +14,18 @@
 extern "C" {
 #endif
 
+/**
+ * What putting a key into a table did: failed, found it there, took an empty place, took the place
+ * of a deleted key.
+ */
+#define UCS_KH_PUT_FAILED -1
+
+#define UCS_KH_PUT_KEY_PRESENT 0
+
+#define UCS_KH_PUT_BUCKET_EMPTY 1
+
+#define UCS_KH_PUT_BUCKET_CLEAR 2
+
 typedef unsigned int khint32_t;
 
 typedef unsigned long khint64_t;

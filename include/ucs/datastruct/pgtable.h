@@ -17,6 +17,8 @@
 extern "C" {
 #endif
 
+#define UCS_PGT_REGION_FMT "%p [0x%lx..0x%lx]"
+
 struct ucs_pgt_dir;
 struct ucs_pgt_entry;
 struct ucs_pgt_region;

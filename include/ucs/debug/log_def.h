@@ -55,6 +55,14 @@
     ucs_log(UCS_LOG_LEVEL_TRACE_FUNC, "%s(" _fmt ")", __func__, ##__VA_ARGS__)
 #define ucs_trace_poll(_fmt, ...) ucs_log(UCS_LOG_LEVEL_TRACE_POLL, _fmt, ##__VA_ARGS__)
 
+/* Indents the messages that follow, if this level would be written. */
+#define ucs_log_indent_level(_level, _delta) \
+    do { \
+        if (ucs_log_is_enabled(_level)) { \
+            ucs_log_indent(_delta); \
+        } \
+    } while (0)
+
 /* Writes a line without level and position to where log messages go. */
 #define ucs_print(_fmt, ...) \
     ucs_log_dispatch(__FILE__, __LINE__, __func__, UCS_LOG_LEVEL_PRINT, \

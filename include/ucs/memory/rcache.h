@@ -19,6 +19,8 @@
 extern "C" {
 #endif
 
+#define UCS_RCACHE_PROT_FMT "%c%c"
+
 struct ucs_rcache;
 struct ucs_rcache_config;
 struct ucs_rcache_ops;

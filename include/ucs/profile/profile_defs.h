@@ -40,6 +40,12 @@ typedef struct ucs_profile_thread_location ucs_profile_thread_location_t;
 
 #define UCS_PROFILE_FILE_MIN_VERSION 3
 
+enum ucs_profile_mode_enum {
+    UCS_PROFILE_MODE_ACCUM = 0,
+    UCS_PROFILE_MODE_LOG = 1,
+    UCS_PROFILE_MODE_LAST = 2,
+};
+
 typedef enum {
     UCS_PROFILE_TYPE_SAMPLE = 0,
     UCS_PROFILE_TYPE_SCOPE_BEGIN = 1,
@@ -50,20 +56,12 @@ typedef enum {
     UCS_PROFILE_TYPE_LAST = 6,
 } ucs_profile_type_t;
 
-enum ucs_profile_mode_enum {
-    UCS_PROFILE_MODE_ACCUM = 0,
-    UCS_PROFILE_MODE_LOG = 1,
-    UCS_PROFILE_MODE_LAST = 2,
-};
-
-typedef short ucs_profile_loc_id_t;
-
-struct ucs_profile_block_header_t {
+struct UCS_S_PACKED ucs_profile_block_header_t {
     uint64_t offset;
     uint64_t size;
 };
 
-struct ucs_profile_header {
+struct UCS_S_PACKED ucs_profile_header {
     uint32_t version;
     uint32_t feature_flags;
     char ucs_path[1024];
@@ -77,7 +75,7 @@ struct ucs_profile_header {
     uint64_t one_second;
 };
 
-struct ucs_profile_location {
+struct UCS_S_PACKED ucs_profile_location {
     char file[64];
     char function[64];
     char name[32];
@@ -85,24 +83,26 @@ struct ucs_profile_location {
     uint8_t type;
 };
 
-struct ucs_profile_thread_header {
+struct UCS_S_PACKED ucs_profile_thread_header {
     uint32_t tid;
     uint64_t start_time;
     uint64_t end_time;
     uint64_t num_records;
 };
 
-struct ucs_profile_thread_location {
+struct UCS_S_PACKED ucs_profile_thread_location {
     uint64_t total_time;
     size_t count;
 };
 
-struct ucs_profile_record {
+struct UCS_S_PACKED ucs_profile_record {
     uint64_t timestamp;
     uint64_t param64;
     uint32_t param32;
     uint32_t location;
 };
+
+typedef short ucs_profile_loc_id_t;
 
 ucs_status_t ucs_profile_init(unsigned int profile_mode,
                               const char *file_name,
@@ -113,22 +113,20 @@ void ucs_profile_cleanup(ucs_profile_context_t *ctx);
 
 void ucs_profile_dump(ucs_profile_context_t *ctx);
 
-void ucs_profile_record(ucs_profile_context_t *ctx,
-                        ucs_profile_type_t type,
-                        const char *name,
-                        uint32_t param32,
-                        uint64_t param64,
-                        const char *file,
-                        int line,
-                        const char *function,
-                        ucs_profile_loc_id_t *loc_id_p);
-
 unsigned int ucs_profile_calc_num_threads(size_t total_num_records,
                                           const ucs_profile_header_t *header);
 
 /* Profiling modes as text, and the context that the macros below record in. */
 extern const char *ucs_profile_mode_names[];
 extern ucs_profile_context_t *ucs_profile_default_ctx;
+
+/*
+ * Records an event. The place of the source is registered at its first event, and its number kept
+ * at loc_id_p.
+ */
+void ucs_profile_record(ucs_profile_context_t *ctx, ucs_profile_type_t type, const char *name,
+                        uint32_t param32, uint64_t param64, const char *file, int line,
+                        const char *function, volatile ucs_profile_loc_id_t *loc_id_p);
 
 /* Records an event at this place of the source. */
 #define UCS_PROFILE_CTX_RECORD_ALWAYS(_ctx, _type, _name, _param32, _param64) \

@@ -18,6 +18,8 @@
 extern "C" {
 #endif
 
+#define UCS_STATS_NODE_FMT "%s%s"
+
 struct ucs_stats_class;
 struct ucs_stats_client;
 struct ucs_stats_filter_node;
@@ -107,6 +109,9 @@ unsigned long ucs_stats_server_rcvd_packets(ucs_stats_server_h server);
 
 /* Arguments of UCS_STATS_NODE_FMT. */
 #define UCS_STATS_NODE_ARG(_node) (_node)->cls->name, (_node)->name
+
+/* Width and text of an indentation, for the format %*s. */
+#define UCS_STATS_INDENT(_is_sum, _indent) (_is_sum) ? 0 : (_indent) * 2, ""
 
 /* 1 if no counter after _current is set. */
 #define UCS_STATS_IS_LAST_COUNTER(_counters_bits, _current) \

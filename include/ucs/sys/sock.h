@@ -19,6 +19,12 @@
 
 struct ifreq;
 
+/* Address and port of a sockaddr_in, or sockaddr_in6, that _addr points at. */
+#define UCS_SOCKET_INET_ADDR(_addr) (((struct sockaddr_in *)(_addr))->sin_addr)
+#define UCS_SOCKET_INET_PORT(_addr) (((struct sockaddr_in *)(_addr))->sin_port)
+#define UCS_SOCKET_INET6_ADDR(_addr) (((struct sockaddr_in6 *)(_addr))->sin6_addr)
+#define UCS_SOCKET_INET6_PORT(_addr) (((struct sockaddr_in6 *)(_addr))->sin6_port)
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -20,6 +20,10 @@
 extern "C" {
 #endif
 
+#define UCS_NUMERIC_INF_STR "inf"
+#define UCS_VALUE_AUTO_STR "auto"
+#define UCS_VALUE_UNKNOWN_STR "unknown"
+
 #define UCS_MEMUNITS_INF 18446744073709551615ul
 
 #define UCS_ULUNITS_INF 18446744073709551615ul

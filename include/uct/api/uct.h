@@ -31,6 +31,8 @@
 extern "C" {
 #endif
 
+#define UCT_TL_RESOURCE_DESC_FMT "%s/%s"
+
 struct uct_allocated_memory;
 struct uct_cm_attr;
 struct uct_completion;

@@ -10,6 +10,11 @@
 extern "C" {
 #endif
 
+#define UCT_VERNO_EXTRA ""
+#define UCT_VERNO_STRING "1.22.0"
+#define UCT_SCM_VERSION "8a6b06f"
+#define UCT_SCM_BRANCH ""
+
 #define UCT_VERNO_MAJOR 1
 
 #define UCT_VERNO_MINOR 22

@@ -42,6 +42,7 @@ pub fn header(fragment: &Fragment, registry: &Registry, config: &Config) -> Resu
         for part in [
             OPEN,
             &fragment.declarations,
+            &lines(&source.strings),
             &lines(&source.forward),
             generated.trim(),
             &fragment.tail,

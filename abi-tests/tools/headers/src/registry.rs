@@ -15,6 +15,8 @@ pub enum Kind {
     Union,
     /// A struct that C only knows by pointer.
     Opaque,
+    /// A union that C only knows by pointer.
+    OpaqueUnion,
     /// A name for a struct or union.
     Alias,
 }
@@ -75,13 +77,18 @@ impl Registry {
     fn note_struct(&mut self, item: &Item) {
         match item {
             Item::Struct(s) => {
-                let opaque = matches!(&s.fields, Fields::Named(f)
-                    if f.named.first().is_some_and(|f| f.ident.as_ref().is_some_and(|i| i == "_opaque")));
+                let opaque = matches!(&s.fields, Fields::Named(fields) if is_opaque(fields));
                 let kind = if opaque { Kind::Opaque } else { Kind::Struct };
                 self.kinds.insert(s.ident.to_string(), kind);
             }
             Item::Union(u) => {
-                self.kinds.insert(u.ident.to_string(), Kind::Union);
+                let opaque = is_opaque(&u.fields);
+                let kind = if opaque {
+                    Kind::OpaqueUnion
+                } else {
+                    Kind::Union
+                };
+                self.kinds.insert(u.ident.to_string(), kind);
             }
             _ => {}
         }
@@ -121,10 +128,17 @@ impl Registry {
     pub fn spelling(&self, name: &str) -> String {
         match self.kind(name) {
             Some(Kind::Struct | Kind::Opaque) if !name.ends_with("_t") => format!("struct {name}"),
-            Some(Kind::Union) if !name.ends_with("_t") => format!("union {name}"),
+            Some(Kind::Union | Kind::OpaqueUnion) if !name.ends_with("_t") => {
+                format!("union {name}")
+            }
             _ => name.to_string(),
         }
     }
+}
+
+fn is_opaque(fields: &syn::FieldsNamed) -> bool {
+    let first = fields.named.first().and_then(|f| f.ident.as_ref());
+    first.is_some_and(|name| name == "_opaque")
 }
 
 /// The last segment of a plain path type.

@@ -14,11 +14,16 @@ use syn::{Expr, Item, parse_quote};
 use crate::Result;
 use crate::registry::{Kind, Registry, path_name};
 
+/// Enumerations that C knows by a typedef only, though their names don't end like one.
+const TYPEDEFS: &[&str] = &["ucp_req_attr_field"];
+
 /// What one header's modules become.
 #[derive(Default)]
 pub struct Source {
     /// Rust source for cbindgen.
     pub rust: String,
+    /// Text constants, which cbindgen can't write.
+    pub strings: Vec<String>,
     /// Declarations ahead of everything: `struct X;`, `typedef struct X X_t;`.
     pub forward: Vec<String>,
     /// Names that are structs or unions by typedef only.
@@ -58,7 +63,9 @@ fn ignored(item: &Item) -> bool {
         Item::Fn(f) => &f.attrs,
         _ => return false,
     };
-    attrs.iter().any(|a| a.to_token_stream().to_string().contains("cbindgen:ignore"))
+    attrs
+        .iter()
+        .any(|a| a.to_token_stream().to_string().contains("cbindgen:ignore"))
 }
 
 /// Aliases of integers (or of the status type) that constants are declared with.
@@ -106,6 +113,18 @@ fn header_item(
         }
         Item::Const(constant) => {
             let mut constant = constant.clone();
+            if let Expr::Lit(syn::ExprLit {
+                lit: syn::Lit::Str(text),
+                ..
+            }) = &*constant.expr
+            {
+                source.strings.extend(docs(&constant.attrs));
+                let name = &constant.ident;
+                source
+                    .strings
+                    .push(format!("#define {name} {}", text.token()));
+                return None;
+            }
             let ty = path_name(&constant.ty)?;
             if enums.contains_key(&ty) || ty == "Status" {
                 return None;
@@ -126,6 +145,9 @@ fn header_item(
         }
         Item::Union(u) => {
             declare(&u.ident.to_string(), registry, source);
+            if registry.kind(&u.ident.to_string()) == Some(Kind::OpaqueUnion) {
+                return None;
+            }
             source.local.insert(u.ident.to_string());
             Some(item.clone())
         }
@@ -139,12 +161,29 @@ fn header_item(
     }
 }
 
+/// The doc comment of an item, as a comment in C.
+fn docs(attrs: &[syn::Attribute]) -> Option<String> {
+    let lines: Vec<String> = attrs
+        .iter()
+        .filter_map(|a| match &a.meta {
+            syn::Meta::NameValue(m) if m.path.is_ident("doc") => match &m.value {
+                Expr::Lit(syn::ExprLit {
+                    lit: syn::Lit::Str(s),
+                    ..
+                }) => Some(s.value()),
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect();
+    (!lines.is_empty()).then(|| format!("/**{} */", lines.join("\n *")))
+}
+
 /// Declares a struct or union ahead of its definition.
 fn declare(name: &str, registry: &Registry, source: &mut Source) {
-    let word = if registry.kind(name) == Some(Kind::Union) {
-        "union"
-    } else {
-        "struct"
+    let word = match registry.kind(name) {
+        Some(Kind::Union | Kind::OpaqueUnion) => "union",
+        _ => "struct",
     };
     if name.ends_with("_t") {
         source
@@ -167,7 +206,7 @@ fn enumeration(alias: &syn::ItemType, constants: &[syn::ItemConst], source: &mut
         Suffix { always: false }.visit_expr_mut(&mut value);
         quote!(#(#attrs)* #ident = #value)
     });
-    if name.to_string().ends_with("_t") {
+    if name.to_string().ends_with("_t") || TYPEDEFS.contains(&name.to_string().as_str()) {
         let bytes = if path_name(&alias.ty).is_some_and(|t| t == "Status" || t == "i8") {
             1
         } else {

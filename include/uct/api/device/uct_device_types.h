@@ -14,7 +14,6 @@
 extern "C" {
 #endif
 
-struct uct_device_completion;
 struct uct_device_ep;
 struct uct_device_local_mem_elem;
 struct uct_device_remote_mem_elem;
@@ -22,9 +21,10 @@ struct uct_device_remote_tl_elem;
 struct uct_ib_md_device_mem_element;
 typedef struct uct_cuda_ipc_completion_t uct_cuda_ipc_completion_t;
 typedef struct uct_cuda_ipc_md_device_mem_element_t uct_cuda_ipc_md_device_mem_element_t;
-typedef struct uct_device_completion uct_device_completion_t;
 typedef struct uct_device_ep uct_device_ep_t;
 typedef struct uct_ib_md_device_mem_element uct_ib_md_device_mem_element_t;
+typedef union uct_device_completion uct_device_completion_t;
+union uct_device_completion;
 union uct_device_mem_elem;
 
 typedef enum {

@@ -34,14 +34,14 @@ pub type ucs_profile_record_t = ucs_profile_record;
 pub type ucs_profile_context_t = ucs_profile_context;
 pub type ucs_profile_loc_id_t = c_short;
 
-#[repr(C)]
+#[repr(C, packed)]
 #[derive(Clone, Copy)]
 pub struct ucs_profile_block_header_t {
     pub offset: u64,
     pub size: u64,
 }
 
-#[repr(C)]
+#[repr(C, packed)]
 #[derive(Clone, Copy)]
 pub struct ucs_profile_header {
     pub version: u32,
@@ -57,7 +57,7 @@ pub struct ucs_profile_header {
     pub one_second: u64,
 }
 
-#[repr(C)]
+#[repr(C, packed)]
 #[derive(Clone, Copy)]
 pub struct ucs_profile_location {
     pub file: [c_char; 64],
@@ -67,7 +67,7 @@ pub struct ucs_profile_location {
     pub type_: u8,
 }
 
-#[repr(C)]
+#[repr(C, packed)]
 #[derive(Clone, Copy)]
 pub struct ucs_profile_thread_header {
     pub tid: u32,
@@ -76,14 +76,14 @@ pub struct ucs_profile_thread_header {
     pub num_records: u64,
 }
 
-#[repr(C)]
+#[repr(C, packed)]
 #[derive(Clone, Copy)]
 pub struct ucs_profile_thread_location {
     pub total_time: u64,
     pub count: usize,
 }
 
-#[repr(C)]
+#[repr(C, packed)]
 #[derive(Clone, Copy)]
 pub struct ucs_profile_record {
     pub timestamp: u64,
@@ -113,6 +113,7 @@ pub unsafe extern "C" fn ucs_profile_dump(ctx: *mut ucs_profile_context_t) {
     let _ = ctx;
 }
 
+/// cbindgen:ignore
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_profile_record(
     ctx: *mut ucs_profile_context_t,

@@ -2,7 +2,7 @@
 
 use crate::abi::prelude::*;
 
-pub struct uct_device_completion {
+pub union uct_device_completion {
     _opaque: [u8; 0],
 }
 

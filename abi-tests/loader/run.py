@@ -293,6 +293,16 @@ class Tests:
         output = run(program, env={"LD_LIBRARY_PATH": str(self.genuine / "lib")})
         check("name memory 0 host" in output and "canary intact" in output, output)
 
+    def test_variadic_functions_do_what_genuine_ones_do(self):
+        flags = ("-Wl,--allow-shlib-undefined", "-lucs", "-lucm")
+        program = self.program(
+            "variadic.c", f"-I{self.genuine / 'include'}", f"-L{self.genuine / 'lib'}", *flags
+        )
+        theirs = run(program, env={"LD_LIBRARY_PATH": str(self.genuine / "lib")})
+        equal(run(program, env=self.env()), theirs, "output")
+        program = self.program("variadic.c", f"-I{ROOT / 'include'}", f"-L{self.lib}", *flags)
+        equal(run(program, env=self.env()), theirs, "output with our headers")
+
     # ---- the files ---------------------------------------------------------------------------
 
     def test_exported_names(self):
@@ -392,8 +402,8 @@ class Tests:
             line for line in found.splitlines() if "libuc" in line), found)  # fmt: skip
 
 
-# Folders of headers for other processors or for device code.
-OTHER_HEADERS = {"aarch64", "ppc64", "rv64", "cuda", "device"}
+# Folders of headers for other processors, for any processor, or for device code.
+OTHER_HEADERS = {"generic", "aarch64", "ppc64", "rv64", "cuda", "device"}
 
 
 def main():

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Runs an MPI program over our libraries again and again, and kills some of its ranks.
+
+    soak.py [--minutes N]
+
+Every round runs on other transports and numbers of ranks; every fourth one has a rank killed with
+SIGKILL at a random moment. After each round nothing may be left: no process, no file in /dev/shm,
+no SysV segment. A round that goes on for more than two minutes has failed.
+"""
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+LIB = ROOT / "build/lib"
+LIMIT = 120
+
+
+def left_over():
+    """Files in /dev/shm and SysV segments of this user, by name."""
+    files = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm") if name.startswith("ucx")}
+    with open("/proc/sysvipc/shm", encoding="ascii") as table:
+        rows = [line.split() for line in table.readlines()[1:]]
+    return files | {f"segment {row[1]}" for row in rows if int(row[7]) == os.getuid()}
+
+
+def children(pid):
+    """The processes below this one, by their ids."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*"):
+        for child in (task / "children").read_text().split():
+            found += [int(child), *children(int(child))]
+    return found
+
+
+def ranks_of(pid, program):
+    return [child for child in children(pid) if str(program) in Path(f"/proc/{child}/cmdline").read_text()]
+
+
+def one_round(program, tls, ranks, kill):
+    """Runs the program once. Returns what went wrong, or None."""
+    command = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", str(ranks)]
+    command += ["-mca", "plm", "isolated", "-mca", "pml", "ucx"]
+    command += ["-mca", "pml_ucx_tls", "any", "-mca", "pml_ucx_devices", "any"]
+    command += ["-x", "LD_LIBRARY_PATH", "-x", "UCX_TLS", str(program), "-l"]
+    env = {key: value for key, value in os.environ.items() if not key.startswith("UCX_")}
+    env |= {"LD_LIBRARY_PATH": str(LIB), "UCX_TLS": tls}
+    before = left_over()
+    with tempfile.TemporaryFile("w+") as log:
+        process = subprocess.Popen(
+            command, env=env, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        try:
+            if kill:
+                time.sleep(random.uniform(0.05, 2))
+                try:
+                    os.kill(random.choice(ranks_of(process.pid, program)), signal.SIGKILL)
+                except (IndexError, OSError):
+                    pass  # not yet started, or gone
+            code = process.wait(LIMIT)
+        except subprocess.TimeoutExpired:
+            return f"no end after {LIMIT} s"
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except OSError:
+                pass
+            process.wait()
+        if code != 0 and not kill:
+            log.seek(0)
+            return f"exit {code}\n{log.read()}"
+    time.sleep(0.2)
+    left = left_over() - before
+    return f"left behind: {sorted(left)}" if left else None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=60)
+    args = parser.parse_args()
+    end = time.monotonic() + args.minutes * 60
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        program = Path(scratch) / "ring"
+        source = ROOT / "abi-tests/demo/ring.c"
+        subprocess.run(["mpicc.openmpi", "-O2", str(source), "-o", str(program)], check=True)
+        while time.monotonic() < end:
+            number = passed + failed
+            tls = ("self,sm", "self,tcp", "self,posix", "self,sysv", "all")[number % 5]
+            ranks = (2, 3, 4)[number % 3]
+            kill = number % 4 == 3
+            wrong = one_round(program, tls, ranks, kill)
+            if wrong:
+                failed += 1
+            else:
+                passed += 1
+            note = ", one killed" if kill else ""
+            print(f"{'FAIL' if wrong else 'ok'} {tls}, {ranks} ranks{note} {wrong or ''}", flush=True)
+    print(f"soak: {passed} passed, {failed} failed")
+    sys.exit(1 if failed or not passed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,13 +2,19 @@
 //! transports, where `unsafe` meets the operating system.
 
 pub mod cpu;
+pub mod doorbell;
 #[allow(unsafe_code)]
 pub mod event;
+pub mod hostid;
 pub mod image;
 pub mod map;
 pub mod peek;
+#[cfg(test)]
+pub mod poll;
 pub mod process;
+pub mod shm;
 pub mod stdio;
+pub mod vmcopy;
 
 pub mod epoll;
 pub mod net;

@@ -10,10 +10,15 @@
 //! drop endpoints. So no transport may hold a borrow of its own state across an `Events` call.
 
 pub mod config_table;
+#[cfg(test)]
+pub mod conformance;
 pub mod ep;
 pub mod iface;
 pub mod md;
 pub mod registry;
+pub mod scopy;
+pub mod self_;
+pub mod sm;
 pub mod tcp;
 
 pub use ep::{Ep, EpParams, IoVec, IoVecMut, Post};

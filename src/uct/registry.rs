@@ -4,6 +4,12 @@ use super::md::Component;
 
 /// All components. A new transport adds its line here.
 pub fn components() -> &'static [&'static dyn Component] {
-    static ALL: &[&dyn Component] = &[&super::tcp::TCP];
+    static ALL: &[&dyn Component] = &[
+        &super::self_::COMPONENT,
+        &super::tcp::TCP,
+        &super::sm::SYSV,
+        &super::sm::POSIX,
+        &super::scopy::cma::CMA,
+    ];
     ALL
 }

@@ -1,0 +1,104 @@
+//! A descriptor to sleep on that other processes of the host can make readable.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+
+/// A nameless pipe, open for reading and writing. It is readable from [`Doorbell::ring`] until
+/// [`Doorbell::clear`]. An eventfd would do the same with less, but can't be opened by others.
+#[derive(Debug)]
+pub struct Doorbell {
+    pipe: File,
+}
+
+impl Doorbell {
+    pub fn new() -> io::Result<Doorbell> {
+        let mut ends = [-1; 2];
+        // SAFETY: room for two descriptors.
+        if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: fresh descriptors that nobody else knows.
+        let [read, _write] = ends.map(|fd| unsafe { File::from_raw_fd(fd) });
+        // One descriptor for both directions: no end of file while it is open, and one less.
+        let pipe = open(&format!("/proc/self/fd/{}", read.as_raw_fd()), true)?;
+        Ok(Doorbell { pipe })
+    }
+
+    /// The doorbell that process `pid` has as its descriptor `fd`.
+    ///
+    /// # Errors
+    /// Whatever opening says; `InvalidInput` if that is no pipe.
+    pub fn of_process(pid: u32, fd: RawFd) -> io::Result<Doorbell> {
+        let pipe = open(&format!("/proc/{pid}/fd/{fd}"), false)?;
+        if !pipe.metadata()?.file_type().is_fifo() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        Ok(Doorbell { pipe })
+    }
+
+    /// The descriptor to poll for reading.
+    pub fn fd(&self) -> RawFd {
+        self.pipe.as_raw_fd()
+    }
+
+    /// Which pipe this is, to recognise it through another descriptor.
+    pub fn inode(&self) -> u64 {
+        self.pipe.metadata().map_or(0, |data| data.ino())
+    }
+
+    /// Makes it readable. A full pipe is readable already, and if the reader is gone nobody
+    /// needs to know.
+    pub fn ring(&self) {
+        let _ = (&self.pipe).write(&[1]);
+    }
+
+    /// Takes back all rings.
+    pub fn clear(&self) {
+        let mut bytes = [0; 64];
+        while matches!((&self.pipe).read(&mut bytes), Ok(n) if n == bytes.len()) {}
+    }
+}
+
+fn open(path: &str, read: bool) -> io::Result<File> {
+    OpenOptions::new()
+        .read(read)
+        .write(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rings_through_proc() {
+        let bell = Doorbell::new().expect("pipe");
+        let other = Doorbell::of_process(std::process::id(), bell.fd()).expect("open");
+        assert_eq!(other.inode(), bell.inode());
+        bell.clear();
+        for _ in 0..100_000 {
+            other.ring();
+        }
+        let mut poll = libc::pollfd {
+            fd: bell.fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: one pollfd, for the call.
+        assert_eq!(unsafe { libc::poll(&mut poll, 1, 0) }, 1);
+        bell.clear();
+        poll.revents = 0;
+        // SAFETY: as above.
+        assert_eq!(unsafe { libc::poll(&mut poll, 1, 0) }, 0);
+    }
+
+    #[test]
+    fn other_files_are_no_doorbells() {
+        let file = File::open("/dev/null").expect("open");
+        let fd = file.as_raw_fd();
+        assert!(Doorbell::of_process(std::process::id(), fd).is_err());
+    }
+}

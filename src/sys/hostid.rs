@@ -1,0 +1,104 @@
+//! Who a process is: host, namespaces, start time; and whether another one still runs.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::sync::OnceLock;
+
+/// Identity of the host and of the namespaces that decide what processes can share.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HostIds {
+    /// Hash of what is drawn anew at each boot.
+    pub boot: u64,
+    /// Inodes of the namespaces of process ids, of System V objects and of users; 0 where the
+    /// kernel doesn't say.
+    pub pid_ns: u64,
+    pub ipc_ns: u64,
+    pub user_ns: u64,
+}
+
+/// The identities of this process, read once.
+pub fn host_ids() -> &'static HostIds {
+    static IDS: OnceLock<HostIds> = OnceLock::new();
+    IDS.get_or_init(|| HostIds {
+        boot: boot_id(),
+        pid_ns: namespace("pid"),
+        ipc_ns: namespace("ipc"),
+        user_ns: namespace("user"),
+    })
+}
+
+fn boot_id() -> u64 {
+    let read = |path: &str| fs::read(path).unwrap_or_default();
+    let id = read("/proc/sys/kernel/random/boot_id");
+    if id.is_empty() {
+        return hash(&[&read("/etc/machine-id"), &read("/proc/sys/kernel/hostname")]);
+    }
+    hash(&[&id])
+}
+
+fn namespace(kind: &str) -> u64 {
+    fs::metadata(format!("/proc/self/ns/{kind}")).map_or(0, |data| data.ino())
+}
+
+/// FNV-1a over all parts: the same in every build of the library, unlike the standard hasher.
+pub fn hash(parts: &[&[u8]]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+    parts
+        .iter()
+        .copied()
+        .flatten()
+        .fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+/// When process `pid` started, in clock ticks since boot: together with the id it names a process
+/// for good. `None` if there is no such process, or it is dead and not yet waited for.
+pub fn start_time(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is a name in parentheses that may contain anything.
+    let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
+    if matches!(fields.next()?, "Z" | "X") {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
+}
+
+/// True if the process that had `pid` and started at `start` still runs.
+pub fn is_alive(pid: u32, start: u64) -> bool {
+    start_time(pid) == Some(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn tells_living_from_dead() {
+        let me = std::process::id();
+        let start = start_time(me).expect("own start time");
+        assert!(is_alive(me, start));
+        assert!(!is_alive(me, start + 1));
+        let mut child = Command::new("sleep")
+            .arg("60")
+            .stdin(Stdio::null())
+            .spawn()
+            .expect("sleep");
+        let start = start_time(child.id()).expect("start time of a child");
+        assert!(is_alive(child.id(), start));
+        child.kill().expect("kill");
+        // Dead from the moment that it is a zombie.
+        while is_alive(child.id(), start) {
+            std::thread::yield_now();
+        }
+        child.wait().expect("wait");
+        assert!(!is_alive(child.id(), start));
+    }
+
+    #[test]
+    fn ids_are_stable() {
+        assert_eq!(host_ids(), host_ids());
+        assert_ne!(host_ids().pid_ns, 0);
+        assert_eq!(hash(&[b"a", b"b"]), hash(&[b"ab"]));
+        assert_ne!(hash(&[b"a"]), hash(&[b"b"]));
+    }
+}

@@ -1,0 +1,77 @@
+//! Endpoints.
+
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use crate::sys::hostid::is_alive;
+use crate::sys::vmcopy::{Direction, Piece};
+use crate::ucs::status::{Error, Result};
+use crate::uct::ep::{Ep, IoVec, IoVecMut, Post};
+
+use super::iface::{Copy, Queue};
+
+pub struct CmaEp {
+    pub queue: Rc<Queue>,
+    pub pid: u32,
+    pub start_time: u64,
+}
+
+impl CmaEp {
+    fn post(
+        &self,
+        direction: Direction,
+        pieces: impl ExactSizeIterator<Item = Piece>,
+        remote: u64,
+        token: u64,
+    ) -> Result<Post> {
+        if pieces.len() > self.queue.max_iov {
+            return Err(Error::InvalidParam);
+        }
+        let local: SmallVec<[Piece; 4]> = pieces.filter(|piece| piece.len > 0).collect();
+        let mut copy = Copy {
+            direction,
+            pid: self.pid,
+            local,
+            remote,
+            token,
+        };
+        // What takes one step only is done at once, unless others are before it.
+        if self.queue.is_empty() && self.queue.step(&mut copy)? {
+            return Ok(Post::Done);
+        }
+        if copy.local.is_empty() {
+            return Ok(Post::Done);
+        }
+        self.queue.push(copy);
+        Ok(Post::Pending)
+    }
+}
+
+impl Ep for CmaEp {
+    fn get_zcopy(&self, iov: &[IoVecMut], remote: u64, _rkey: u64, token: u64) -> Result<Post> {
+        let piece = |v: &IoVecMut| Piece {
+            address: v.ptr as u64,
+            len: v.len,
+        };
+        self.post(Direction::Read, iov.iter().map(piece), remote, token)
+    }
+
+    fn put_zcopy(&self, iov: &[IoVec], remote: u64, _rkey: u64, token: u64) -> Result<Post> {
+        let piece = |v: &IoVec| Piece {
+            address: v.ptr as u64,
+            len: v.len,
+        };
+        self.post(Direction::Write, iov.iter().map(piece), remote, token)
+    }
+
+    /// # Errors
+    /// `ConnectionReset` if the process is dead.
+    fn check(&self) -> Result<()> {
+        if is_alive(self.pid, self.start_time) {
+            Ok(())
+        } else {
+            Err(Error::ConnectionReset)
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! An interface: copies that are under way.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::RawFd;
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use crate::sys::hostid::{HostIds, hash, host_ids, start_time};
+use crate::sys::vmcopy::{self, Direction, Piece};
+use crate::ucs::config::Config;
+use crate::ucs::status::{Error, Result};
+use crate::uct::ep::{Ep, EpParams};
+use crate::uct::iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, PerfAttr};
+
+use super::ep::CmaEp;
+
+/// Host and namespaces.
+const DEVICE_ADDR_LEN: usize = 8;
+/// Process id and start time (its lower half), which tells a later process with that id.
+const IFACE_ADDR_LEN: usize = 8;
+
+pub struct CmaIface {
+    attr: IfaceAttr,
+    queue: Rc<Queue>,
+    /// Steps in one round of progress.
+    quota: u32,
+}
+
+/// Copies that go on at each progress, in the order in which they were posted.
+pub struct Queue {
+    copies: RefCell<VecDeque<Copy>>,
+    /// Bytes of one step.
+    pub step: usize,
+    pub max_iov: usize,
+    complained: Cell<bool>,
+}
+
+/// A copy, or what is left of it.
+pub struct Copy {
+    pub direction: Direction,
+    pub pid: u32,
+    pub local: SmallVec<[Piece; 4]>,
+    pub remote: u64,
+    pub token: u64,
+}
+
+impl CmaIface {
+    pub fn open(config: &Config) -> CmaIface {
+        let max_iov = usize::try_from(config.count("CMA_MAX_IOV").unwrap_or(16)).unwrap_or(16);
+        let max_iov = max_iov.clamp(1, vmcopy::MAX_PIECES);
+        let bandwidth = config.bandwidth("CMA_BW");
+        CmaIface {
+            attr: attr(max_iov, bandwidth.unwrap_or(11145.0 * 1024.0 * 1024.0)),
+            queue: Rc::new(Queue {
+                copies: RefCell::default(),
+                step: config.size("CMA_SEG_SIZE").clamp(1, vmcopy::MAX_LEN),
+                max_iov,
+                complained: Cell::new(false),
+            }),
+            quota: config.uint("CMA_TX_QUOTA").max(1),
+        }
+    }
+}
+
+fn attr(max_iov: usize, bw_dedicated: f64) -> IfaceAttr {
+    IfaceAttr {
+        caps: IfaceCaps::GET_ZCOPY | IfaceCaps::PUT_ZCOPY | IfaceCaps::ERR_PEER,
+        max_short: 0,
+        max_bcopy: 0,
+        max_zcopy: 0,
+        max_zcopy_header: 0,
+        max_iov,
+        max_rma: usize::MAX,
+        device_addr_len: DEVICE_ADDR_LEN,
+        iface_addr_len: IFACE_ADDR_LEN,
+        perf: PerfAttr {
+            latency: 80e-9,
+            overhead: 2e-6,
+            bw_shared: 0.0,
+            bw_dedicated,
+            priority: 0,
+        },
+    }
+}
+
+/// Processes see each other's ids in one pid namespace, and may look into each other's memory in
+/// one user namespace.
+fn device_address() -> [u8; DEVICE_ADDR_LEN] {
+    let HostIds {
+        boot,
+        pid_ns,
+        user_ns,
+        ..
+    } = *host_ids();
+    let [boot, pid_ns, user_ns] = [boot, pid_ns, user_ns].map(u64::to_ne_bytes);
+    hash(&[b"cma", &boot, &pid_ns, &user_ns]).to_ne_bytes()
+}
+
+/// Process id and half a start time.
+fn parse(address: &[u8]) -> Option<(u32, u32)> {
+    let (pid, start) = address.split_at_checked(4)?;
+    let pid = u32::from_ne_bytes(pid.try_into().ok()?);
+    let start = u32::from_ne_bytes(start.try_into().ok()?);
+    (1..=i32::MAX as u32).contains(&pid).then_some((pid, start))
+}
+
+impl Iface for CmaIface {
+    fn attr(&self) -> &IfaceAttr {
+        &self.attr
+    }
+
+    fn device_address(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&device_address());
+    }
+
+    fn iface_address(&self, out: &mut Vec<u8>) {
+        let pid = std::process::id();
+        out.extend_from_slice(&pid.to_ne_bytes());
+        let start = start_time(pid).unwrap_or(0) as u32;
+        out.extend_from_slice(&start.to_ne_bytes());
+    }
+
+    fn reachable(&self, device_addr: &[u8], iface_addr: &[u8]) -> core::result::Result<(), String> {
+        if device_addr != device_address() {
+            return Err("it is on another host or in another namespace".to_owned());
+        }
+        let (pid, start) = parse(iface_addr).ok_or("that is no address")?;
+        vmcopy::probe(pid)
+            .map_err(|error| format!("the memory of process {pid} can't be read: {error}"))?;
+        match start_time(pid) {
+            Some(now) if now as u32 == start => Ok(()),
+            _ => Err(format!("process {pid} is gone")),
+        }
+    }
+
+    fn create_ep(&self, params: &EpParams<'_>) -> Result<Rc<dyn Ep>> {
+        if params.device_addr != device_address() {
+            return Err(Error::Unreachable);
+        }
+        let (pid, start) = parse(params.iface_addr).ok_or(Error::InvalidAddr)?;
+        let start_time = start_time(pid)
+            .filter(|now| *now as u32 == start)
+            .ok_or(Error::Unreachable)?;
+        Ok(Rc::new(CmaEp {
+            queue: self.queue.clone(),
+            pid,
+            start_time,
+        }))
+    }
+
+    fn progress(&self, events: &dyn Events) -> usize {
+        let mut count = 0;
+        while count < self.quota as usize {
+            let Some(ended) = self.queue.advance() else {
+                break;
+            };
+            count += 1;
+            if let Some((token, result)) = ended {
+                events.completed(token, result);
+            }
+        }
+        count
+    }
+
+    fn event_fd(&self) -> Option<RawFd> {
+        None
+    }
+
+    fn arm(&self, _tx_blocked: bool) -> Result<Arm> {
+        if self.queue.copies.borrow().is_empty() {
+            Ok(Arm::Armed)
+        } else {
+            Ok(Arm::Busy)
+        }
+    }
+}
+
+impl Queue {
+    pub fn is_empty(&self) -> bool {
+        self.copies.borrow().is_empty()
+    }
+
+    pub fn push(&self, copy: Copy) {
+        self.copies.borrow_mut().push_back(copy);
+    }
+
+    /// Takes the oldest copy one step on; `None` if there is none. Returns token and result of
+    /// one that has ended. Nothing is borrowed when this returns.
+    fn advance(&self) -> Option<Option<(u64, Result<()>)>> {
+        let mut copies = self.copies.borrow_mut();
+        let copy = copies.front_mut()?;
+        let result = self.step(copy);
+        if matches!(result, Ok(false)) {
+            return Some(None);
+        }
+        let token = copy.token;
+        copies.pop_front();
+        Some(Some((token, result.map(|_| ()))))
+    }
+
+    /// Copies [`Queue::step`] bytes at most; true when all is done.
+    pub fn step(&self, copy: &mut Copy) -> Result<bool> {
+        let mut pieces: SmallVec<[Piece; 16]> = SmallVec::new();
+        let mut room = self.step;
+        for piece in &copy.local {
+            if room == 0 || pieces.len() == vmcopy::MAX_PIECES {
+                break;
+            }
+            let len = piece.len.min(room);
+            pieces.push(Piece { len, ..*piece });
+            room -= len;
+        }
+        if pieces.is_empty() {
+            return Ok(true);
+        }
+        let done = transfer(copy.direction, copy.pid, &pieces, copy.remote)
+            .map_err(|error| self.explain(copy, &error))?;
+        copy.used(done);
+        Ok(copy.local.is_empty())
+    }
+
+    /// The status for a failed copy, with a line in the log the first time.
+    fn explain(&self, copy: &Copy, error: &io::Error) -> Error {
+        let pid = copy.pid;
+        if !self.complained.replace(true) {
+            crate::ucs_diag!("cma: failed to access the memory of process {pid}: {error}");
+        }
+        match error.raw_os_error() {
+            Some(libc::ESRCH) => Error::ConnectionReset,
+            // The kernel forbids it (any more).
+            Some(libc::EPERM | libc::ENOSYS) => Error::Unsupported,
+            Some(libc::ENOMEM) => Error::NoMemory,
+            _ => Error::IoError,
+        }
+    }
+}
+
+#[allow(unsafe_code)]
+fn transfer(direction: Direction, pid: u32, local: &[Piece], remote: u64) -> io::Result<usize> {
+    // SAFETY: the pieces are what the caller of `get_zcopy` gave to be written, until the
+    // operation completes.
+    match unsafe { vmcopy::copy(direction, pid, local, remote) } {
+        // Nothing at all although something was asked for: there is no progress to be had.
+        Ok(0) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
+        other => other,
+    }
+}
+
+impl Copy {
+    /// `done` bytes, from the start, need not be copied any more.
+    fn used(&mut self, done: usize) {
+        self.remote = self.remote.wrapping_add(done as u64);
+        let mut left = done;
+        let mut gone = 0;
+        for piece in &mut self.local {
+            let len = piece.len.min(left);
+            piece.address = piece.address.wrapping_add(len as u64);
+            piece.len -= len;
+            left -= len;
+            if piece.len > 0 {
+                break;
+            }
+            gone += 1;
+        }
+        self.local.drain(..gone);
+    }
+}

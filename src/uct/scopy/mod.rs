@@ -1,0 +1,3 @@
+//! Single copy: transports that move bytes between two processes without a buffer between them.
+
+pub mod cma;

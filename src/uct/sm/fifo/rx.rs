@@ -1,0 +1,187 @@
+//! The receiving side of a ring.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::uct::AM_ID_MAX;
+use crate::uct::iface::Events;
+
+use super::area::Area;
+use super::layout::{BLOCK_TAIL, CTRL_LEN, Ctrl, Geometry, LINE, Place, block, lines};
+
+/// Where a receiver reads. It must not outlive the [`Area`] that it was made from: its owner
+/// keeps both.
+pub struct Rx {
+    /// The first word of the slot that is next, and the parity it gets with the next message.
+    next: Cell<*const AtomicU64>,
+    parity: Cell<u64>,
+    /// What has been read.
+    place: Cell<Place>,
+    /// What senders were told to have been read.
+    told: Cell<Place>,
+    release: Place,
+    geometry: Geometry,
+    slots: *mut u8,
+    data: *mut u8,
+    tail: *const AtomicU64,
+    complained: Cell<bool>,
+}
+
+impl Rx {
+    /// The receiver of ring `ring`. Senders are told of free slots when `release_slots` have
+    /// been read.
+    pub fn new(area: &Area, ring: usize, release_slots: u32) -> Rx {
+        let geometry = *area.geometry();
+        let base = geometry.ring(ring);
+        let slots = area.at(base);
+        Rx {
+            next: Cell::new(slots.cast::<AtomicU64>().cast_const()),
+            parity: Cell::new(1),
+            place: Cell::default(),
+            told: Cell::default(),
+            release: Place {
+                slot: release_slots.clamp(1, geometry.slots),
+                line: geometry.data_lines / 4,
+            },
+            geometry,
+            slots,
+            data: area.at(base + geometry.slots_len()),
+            tail: area.word64(block(ring) + BLOCK_TAIL),
+            complained: Cell::new(false),
+        }
+    }
+
+    /// The control word of the next slot, if its message is complete.
+    #[inline(always)]
+    fn peek(&self) -> Option<Ctrl> {
+        // SAFETY: `next` points to the first word of a slot of the area, which outlives `self`.
+        let ctrl = Ctrl(unsafe { &*self.next.get() }.load(Ordering::Acquire));
+        (ctrl.parity() == self.parity.get()).then_some(ctrl)
+    }
+
+    /// True if nothing waits here.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.peek().is_none()
+    }
+
+    /// Delivers what waits, `most` messages at most, and returns how many.
+    #[inline(always)]
+    pub fn poll(&self, events: &dyn Events, most: usize) -> usize {
+        match self.peek() {
+            Some(ctrl) => self.deliver(ctrl, events, most),
+            None => 0,
+        }
+    }
+
+    fn deliver(&self, first: Ctrl, events: &dyn Events, most: usize) -> usize {
+        let (mut ctrl, mut count) = (first, 0);
+        loop {
+            self.prefetch_next();
+            match self.message(ctrl) {
+                Some(data) => events.am(ctrl.id(), data),
+                None if ctrl.id() == Ctrl::SKIP => {}
+                None => self.complain(ctrl),
+            }
+            self.advance(ctrl);
+            count += 1;
+            if count >= most {
+                return count;
+            }
+            match self.peek() {
+                Some(next) => ctrl = next,
+                None => return count,
+            }
+        }
+    }
+
+    /// The bytes of a message, if its control word makes sense: another process wrote it.
+    #[inline(always)]
+    fn message(&self, ctrl: Ctrl) -> Option<&[u8]> {
+        let len = ctrl.len() as usize;
+        if ctrl.id() >= AM_ID_MAX {
+            return None;
+        }
+        let start = if ctrl.is_inline() {
+            if len > self.geometry.max_inline() {
+                return None;
+            }
+            self.next.get().cast::<u8>().wrapping_add(CTRL_LEN)
+        } else {
+            self.data_at(ctrl)?
+        };
+        // SAFETY: just checked to lie inside the ring. A well-behaved sender doesn't write there
+        // until the tail is advanced; one that does garbles its own message, which the reader
+        // has to survive anyway.
+        Some(unsafe { core::slice::from_raw_parts(start, len) })
+    }
+
+    #[inline(always)]
+    fn data_at(&self, ctrl: Ctrl) -> Option<*const u8> {
+        let offset = ctrl.pos() & (self.geometry.data_lines - 1);
+        let end = offset + lines(ctrl.len());
+        // Lines are used in order, so that the next are never far.
+        let ahead = ctrl.pos().wrapping_sub(self.place.get().line);
+        let valid = ctrl.len() <= self.geometry.max_message
+            && end <= self.geometry.data_lines
+            && ahead < self.geometry.data_lines;
+        valid.then(|| self.data.wrapping_add(offset as usize * LINE).cast_const())
+    }
+
+    fn advance(&self, ctrl: Ctrl) {
+        let mut place = self.place.get();
+        place.slot = place.slot.wrapping_add(1);
+        if !ctrl.is_inline() && self.data_at(ctrl).is_some() {
+            place.line = ctrl.pos().wrapping_add(lines(ctrl.len()));
+        }
+        self.place.set(place);
+        let index = place.slot & (self.geometry.slots - 1);
+        if index == 0 {
+            self.parity.set(self.parity.get() ^ 1);
+        }
+        self.next.set(self.slot(index));
+        let told = self.told.get();
+        if place.slot.wrapping_sub(told.slot) >= self.release.slot
+            || place.line.wrapping_sub(told.line) >= self.release.line
+        {
+            self.tell();
+        }
+    }
+
+    #[inline(always)]
+    fn slot(&self, index: u32) -> *const AtomicU64 {
+        let offset = index as usize * self.geometry.slot_len as usize;
+        self.slots.wrapping_add(offset).cast::<AtomicU64>()
+    }
+
+    /// Tells senders of everything that was read.
+    pub fn tell(&self) {
+        let place = self.place.get();
+        // SAFETY: points into the area, which outlives `self`.
+        unsafe { &*self.tail }.store(place.pack(), Ordering::Release);
+        self.told.set(place);
+    }
+
+    #[inline(always)]
+    fn prefetch_next(&self) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let index = self.place.get().slot.wrapping_add(1) & (self.geometry.slots - 1);
+            // SAFETY: a hint without effect on memory.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.slot(index).cast()) };
+        }
+    }
+
+    #[cold]
+    fn complain(&self, ctrl: Ctrl) {
+        if !self.complained.replace(true) {
+            crate::ucs_error!(
+                "shared memory: a peer wrote an element that can't be (id {}, length {}); \
+                 elements like this are dropped",
+                ctrl.id(),
+                ctrl.len()
+            );
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The sending side of a ring.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::area::Area;
+use super::layout::{BLOCK_HEAD, BLOCK_TAIL, CTRL_LEN, Ctrl, Geometry, LINE, Place, block, lines};
+
+/// Where a sender writes. It must not outlive the [`Area`] that it was made from: its owner keeps
+/// both.
+pub struct Tx {
+    slots: *mut u8,
+    data: *mut u8,
+    geometry: Geometry,
+    /// log2 of the number of slots.
+    shift: u32,
+    /// Where the next message goes; in a shared ring the common word decides.
+    head: Cell<Place>,
+    /// What the receiver was known to have read.
+    tail: Cell<Place>,
+    tail_word: *const AtomicU64,
+    head_word: *const AtomicU64,
+    shared: bool,
+}
+
+/// A reserved place for one message.
+struct Reserved {
+    slot: u32,
+    line: u32,
+}
+
+impl Tx {
+    /// The sender of ring `ring`, which is claimed, or shared by all if `shared`.
+    pub fn new(area: &Area, ring: usize, shared: bool) -> Tx {
+        let geometry = *area.geometry();
+        let base = geometry.ring(ring);
+        let tail_word = area.word64(block(ring) + BLOCK_TAIL);
+        let tail = Place::unpack(tail_word.load(Ordering::Acquire));
+        Tx {
+            slots: area.at(base),
+            data: area.at(base + geometry.slots_len()),
+            geometry,
+            shift: geometry.slots.trailing_zeros(),
+            head: Cell::new(tail),
+            tail: Cell::new(tail),
+            tail_word,
+            head_word: area.word64(block(ring) + BLOCK_HEAD),
+            shared,
+        }
+    }
+
+    /// Longest message in a slot.
+    #[inline(always)]
+    pub fn max_inline(&self) -> usize {
+        self.geometry.max_inline()
+    }
+
+    /// Longest message.
+    #[inline(always)]
+    pub fn max_message(&self) -> usize {
+        self.geometry.max_message as usize
+    }
+
+    #[inline(always)]
+    fn slot(&self, slot: u32) -> *mut u8 {
+        let index = slot & (self.geometry.slots - 1);
+        self.slots
+            .wrapping_add(index as usize * self.geometry.slot_len as usize)
+    }
+
+    #[inline(always)]
+    fn parity(&self, slot: u32) -> u64 {
+        u64::from(!(slot >> self.shift) & 1)
+    }
+
+    #[inline(always)]
+    fn publish(&self, slot: u32, ctrl: Ctrl) {
+        // SAFETY: the slot is inside the mapped ring, its first word is aligned and an atomic in
+        // every process.
+        let word = unsafe { AtomicU64::from_ptr(self.slot(slot).cast()) };
+        word.store(ctrl.0, Ordering::Release);
+    }
+
+    #[inline(always)]
+    fn reserve(&self, lines: u32) -> Option<Reserved> {
+        if self.shared {
+            return self.reserve_shared(lines);
+        }
+        let head = self.head.get();
+        let (line, next) = match head.reserve(self.tail.get(), lines, &self.geometry) {
+            Some(found) => found,
+            None => head.reserve(self.reload_tail(), lines, &self.geometry)?,
+        };
+        self.head.set(next);
+        let slot = head.slot;
+        Some(Reserved { slot, line })
+    }
+
+    #[cold]
+    fn reload_tail(&self) -> Place {
+        // SAFETY: points into the area, which outlives `self`.
+        let tail = Place::unpack(unsafe { &*self.tail_word }.load(Ordering::Acquire));
+        self.tail.set(tail);
+        tail
+    }
+
+    /// All senders take their places from one word, slot and data in one step.
+    fn reserve_shared(&self, lines: u32) -> Option<Reserved> {
+        // SAFETY: points into the area, which outlives `self`.
+        let word = unsafe { &*self.head_word };
+        let mut seen = word.load(Ordering::Relaxed);
+        loop {
+            let head = Place::unpack(seen);
+            let (line, next) = match head.reserve(self.tail.get(), lines, &self.geometry) {
+                Some(found) => found,
+                None => head.reserve(self.reload_tail(), lines, &self.geometry)?,
+            };
+            match word.compare_exchange_weak(seen, next.pack(), Ordering::AcqRel, Ordering::Relaxed)
+            {
+                Ok(_) => {
+                    let slot = head.slot;
+                    return Some(Reserved { slot, line });
+                }
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Sends a header and payload that fit in a slot together; false if there is no room.
+    #[inline(always)]
+    pub fn send_short(&self, id: u8, header: u64, payload: &[u8]) -> bool {
+        debug_assert!(8 + payload.len() <= self.max_inline());
+        let Some(Reserved { slot, .. }) = self.reserve(0) else {
+            return false;
+        };
+        let to = self.slot(slot).wrapping_add(CTRL_LEN);
+        // SAFETY: the slot is ours until it is published, and long enough for both.
+        unsafe {
+            to.cast::<u64>().write(header);
+            copy(payload, to.add(8));
+        }
+        let len = 8 + payload.len() as u32;
+        self.publish(slot, Ctrl::inline(self.parity(slot), id, len));
+        true
+    }
+
+    /// Sends what `pack` writes, `max_len` bytes at most. `None` if there is no room, `Some(false)`
+    /// if `pack` says that it wrote more than it could have.
+    pub fn send_packed(
+        &self,
+        id: u8,
+        max_len: usize,
+        pack: &mut dyn FnMut(&mut [u8]) -> usize,
+    ) -> Option<bool> {
+        debug_assert!(max_len <= self.max_message());
+        let inline = max_len <= self.max_inline();
+        let wanted = if inline { 0 } else { lines(max_len as u32) };
+        let Reserved { slot, line } = self.reserve(wanted)?;
+        let to = if inline {
+            self.slot(slot).wrapping_add(CTRL_LEN)
+        } else {
+            let offset = line & (self.geometry.data_lines - 1);
+            self.data.wrapping_add(offset as usize * LINE)
+        };
+        // SAFETY: the place is ours until it is published and has `max_len` bytes. Whatever other
+        // processes left there are initialised bytes.
+        let len = pack(unsafe { core::slice::from_raw_parts_mut(to, max_len) });
+        let parity = self.parity(slot);
+        if len > max_len {
+            self.publish(slot, Ctrl::inline(parity, Ctrl::SKIP, 0));
+            return Some(false);
+        }
+        let ctrl = if inline {
+            Ctrl::inline(parity, id, len as u32)
+        } else {
+            self.give_back(slot, line, lines(len as u32));
+            Ctrl::data(parity, id, len as u32, line)
+        };
+        self.publish(slot, ctrl);
+        Some(true)
+    }
+
+    /// Data lines that were reserved but not needed, if nothing was sent meanwhile.
+    fn give_back(&self, slot: u32, line: u32, used: u32) {
+        let slot = slot.wrapping_add(1);
+        if !self.shared && self.head.get().slot == slot {
+            let line = line.wrapping_add(used);
+            self.head.set(Place { slot, line });
+        }
+    }
+}
+
+/// Copies `from` to `to`, without a call for the shortest.
+///
+/// # Safety
+/// `to` must be valid for writing that many bytes.
+#[inline(always)]
+unsafe fn copy(from: &[u8], to: *mut u8) {
+    let (src, len) = (from.as_ptr(), from.len());
+    // SAFETY: each branch copies `len` bytes, some twice, never outside of either buffer.
+    unsafe {
+        if len > 16 {
+            src.copy_to_nonoverlapping(to, len);
+        } else if len >= 8 {
+            let first = src.cast::<u64>().read_unaligned();
+            let last = src.add(len - 8).cast::<u64>().read_unaligned();
+            to.cast::<u64>().write_unaligned(first);
+            to.add(len - 8).cast::<u64>().write_unaligned(last);
+        } else if len >= 4 {
+            let first = src.cast::<u32>().read_unaligned();
+            let last = src.add(len - 4).cast::<u32>().read_unaligned();
+            to.cast::<u32>().write_unaligned(first);
+            to.add(len - 4).cast::<u32>().write_unaligned(last);
+        } else {
+            for i in 0..len {
+                to.add(i).write(src.add(i).read());
+            }
+        }
+    }
+}

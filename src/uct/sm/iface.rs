@@ -1,0 +1,302 @@
+//! An interface: a segment to receive in, and the peers that it sends to.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::os::fd::RawFd;
+use std::rc::{Rc, Weak};
+
+use crate::sys::doorbell::Doorbell;
+use crate::sys::hostid::{host_ids, start_time};
+use crate::ucs::config::Config;
+use crate::ucs::status::{Error, Result};
+use crate::uct::ep::{Ep, EpParams};
+use crate::uct::iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, IfaceParams, PerfAttr};
+
+use super::ep::SmEp;
+use super::fifo::area::{Area, Facts, RingState};
+use super::fifo::layout::{Geometry, PRIVATE_RINGS, RINGS, SHARED_RING};
+use super::fifo::rx::Rx;
+use super::remote::Remote;
+use super::segment::{DEVICE_ADDR_LEN, Kind, Settings, posix};
+
+pub struct SmIface {
+    attr: IfaceAttr,
+    kind: Kind,
+    settings: Settings,
+    address: Vec<u8>,
+    // The order of these fields matters: `rings` point into `area`.
+    rings: [Rx; RINGS],
+    area: Area,
+    _keep: Option<posix::Keep>,
+    /// The private rings in use, a bit each.
+    active: Cell<u32>,
+    /// Those of them whose sender is done.
+    closing: Cell<u32>,
+    generation: Cell<u32>,
+    max_poll: usize,
+    busy: Cell<bool>,
+    bell: Option<Doorbell>,
+    armed: Cell<bool>,
+    /// By address. Endpoints to the same peer share what they have, so that their messages
+    /// arrive in order.
+    peers: RefCell<HashMap<Vec<u8>, Weak<Remote>>>,
+}
+
+impl SmIface {
+    pub fn open(
+        kind: Kind,
+        settings: Settings,
+        config: &Config,
+        params: &IfaceParams,
+    ) -> Result<SmIface> {
+        let name = |variable: &str| format!("{}{variable}", kind.prefix());
+        let geometry = geometry(kind, config)?;
+        // Its private rings get memory when they get a sender.
+        let needed = geometry.ring(SHARED_RING + 1);
+        let created = settings.create(geometry.segment_len(), needed)?;
+        let pid = std::process::id();
+        let start = start_time(pid).unwrap_or(0);
+        let facts = Facts::new(geometry, created.nonce, pid, start, host_ids().pid_ns);
+        let mut area = Area::create(created.map, facts)?;
+        let bell = params.wakeup.then(Doorbell::new).transpose();
+        let bell = bell.map_err(|error| {
+            crate::ucs_error!("{}: no pipe for wake-up: {error}", kind.name());
+            Error::IoError
+        })?;
+        if let Some(bell) = &bell {
+            area.set_bell(bell.fd(), bell.inode());
+        }
+        let factor = config.double(&name("FIFO_RELEASE_FACTOR")).clamp(0.0, 1.0);
+        let release = (f64::from(geometry.slots) * factor) as u32;
+        let max_poll = config.count(&name("FIFO_MAX_POLL")).unwrap_or(16).max(1);
+        Ok(SmIface {
+            attr: attr(kind, &geometry, &settings, config, bell.is_some()),
+            kind,
+            settings,
+            address: created.address,
+            rings: core::array::from_fn(|ring| Rx::new(&area, ring, release)),
+            area,
+            _keep: created.keep,
+            active: Cell::new(0),
+            closing: Cell::new(0),
+            generation: Cell::new(0),
+            max_poll: usize::try_from(max_poll).unwrap_or(usize::MAX),
+            busy: Cell::new(false),
+            bell,
+            armed: Cell::new(false),
+            peers: RefCell::default(),
+        })
+    }
+
+    /// Looks which rings have senders.
+    #[cold]
+    fn rescan(&self, generation: u32) {
+        self.generation.set(generation);
+        let (mut active, mut closing) = (0, 0);
+        for ring in 1..=PRIVATE_RINGS {
+            match self.area.ring_state(ring) {
+                RingState::Active => active |= 1 << ring,
+                RingState::Closed => {
+                    active |= 1 << ring;
+                    closing |= 1 << ring;
+                }
+                RingState::Free | RingState::Claimed => {}
+            }
+        }
+        self.active.set(active);
+        self.closing.set(closing);
+    }
+
+    /// Gives back the rings whose sender is done and from which everything was read.
+    #[cold]
+    fn free_closed(&self) {
+        for ring in bits(self.closing.get()) {
+            let Some(rx) = self.rings.get(ring).filter(|rx| rx.is_empty()) else {
+                continue;
+            };
+            rx.tell();
+            self.area.free(ring);
+            self.active.set(self.active.get() & !(1 << ring));
+            self.closing.set(self.closing.get() & !(1 << ring));
+        }
+    }
+
+    fn poll_rings(&self, events: &dyn Events) -> usize {
+        let mut count = 0;
+        for ring in bits(self.active.get()) {
+            if let Some(rx) = self.rings.get(ring) {
+                count += rx.poll(events, self.max_poll);
+            }
+        }
+        count + self.rings[SHARED_RING].poll(events, self.max_poll)
+    }
+
+    fn is_idle(&self) -> bool {
+        let generation = self.area.generation();
+        if generation != self.generation.get() {
+            self.rescan(generation);
+        }
+        let empty = |ring: usize| self.rings.get(ring).is_none_or(Rx::is_empty);
+        empty(SHARED_RING) && bits(self.active.get()).all(empty)
+    }
+
+    #[cold]
+    fn disarm(&self) {
+        self.armed.set(false);
+        if !self.area.disarm()
+            && let Some(bell) = &self.bell
+        {
+            bell.clear();
+        }
+    }
+
+    fn remote(&self, address: &[u8]) -> Result<Rc<Remote>> {
+        if let Some(remote) = self.peers.borrow().get(address).and_then(Weak::upgrade) {
+            return Ok(remote);
+        }
+        let remote = Rc::new(Remote::attach(self.kind, self.settings.open(address)?)?);
+        let mut peers = self.peers.borrow_mut();
+        if peers.len()
+            >= 2 * peers
+                .values()
+                .filter(|peer| peer.strong_count() > 0)
+                .count()
+                + 16
+        {
+            peers.retain(|_, peer| peer.strong_count() > 0);
+        }
+        peers.insert(address.to_vec(), Rc::downgrade(&remote));
+        Ok(remote)
+    }
+}
+
+/// The positions of the set bits.
+fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let bit = mask.trailing_zeros();
+        mask &= mask.wrapping_sub(1);
+        (bit < 32).then_some(bit as usize)
+    })
+}
+
+fn geometry(kind: Kind, config: &Config) -> Result<Geometry> {
+    let prefix = kind.prefix();
+    let slots = config.uint(&format!("{prefix}FIFO_SIZE"));
+    let slot_len = config.uint(&format!("{prefix}FIFO_ELEM_SIZE"));
+    let seg_size = config.size(&format!("{prefix}SEG_SIZE"));
+    Geometry::new(slots, slot_len, seg_size).inspect_err(|_| {
+        crate::ucs_error!(
+            "UCX_{prefix}FIFO_SIZE={slots} must be a power of two from 2 to 65536, \
+             UCX_{prefix}FIFO_ELEM_SIZE={slot_len} from 17 to 4096, and \
+             UCX_{prefix}SEG_SIZE={seg_size} from 64 bytes to 1 MB"
+        );
+    })
+}
+
+fn attr(
+    kind: Kind,
+    geometry: &Geometry,
+    settings: &Settings,
+    config: &Config,
+    wakeup: bool,
+) -> IfaceAttr {
+    let mut caps =
+        IfaceCaps::AM_SHORT | IfaceCaps::AM_BCOPY | IfaceCaps::ERR_PEER | IfaceCaps::ORDERED;
+    caps.set(IfaceCaps::EVENT_FD, wakeup);
+    let name = |variable: &str| format!("{}{variable}", kind.prefix());
+    let overhead = config.keyed_time(&name("SEND_OVERHEAD"), "am_short");
+    IfaceAttr {
+        caps,
+        max_short: geometry.max_inline() - 8,
+        max_bcopy: geometry.max_message as usize,
+        max_zcopy: 0,
+        max_zcopy_header: 0,
+        max_iov: 1,
+        max_rma: 0,
+        device_addr_len: DEVICE_ADDR_LEN,
+        iface_addr_len: settings.address_len(),
+        perf: PerfAttr {
+            latency: 80e-9,
+            overhead,
+            bw_shared: 0.0,
+            bw_dedicated: config
+                .bandwidth(&name("BW"))
+                .unwrap_or(15360.0 * 1024.0 * 1024.0),
+            priority: 0,
+        },
+    }
+}
+
+impl Iface for SmIface {
+    fn attr(&self) -> &IfaceAttr {
+        &self.attr
+    }
+
+    fn device_address(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.settings.device_address());
+    }
+
+    fn iface_address(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.address);
+    }
+
+    fn reachable(&self, device_addr: &[u8], iface_addr: &[u8]) -> core::result::Result<(), String> {
+        if device_addr != self.settings.device_address() {
+            return Err("it is on another host, or in another namespace or folder".to_owned());
+        }
+        self.settings.probe(iface_addr)
+    }
+
+    fn create_ep(&self, params: &EpParams<'_>) -> Result<Rc<dyn Ep>> {
+        if params.device_addr != self.settings.device_address() {
+            return Err(Error::Unreachable);
+        }
+        let remote = self.remote(params.iface_addr)?;
+        Ok(Rc::new(SmEp(remote)))
+    }
+
+    fn progress(&self, events: &dyn Events) -> usize {
+        let generation = self.area.generation();
+        if generation != self.generation.get() {
+            self.rescan(generation);
+        }
+        if self.busy.replace(true) {
+            return 0;
+        }
+        if self.armed.get() {
+            self.disarm();
+        }
+        let count = self.poll_rings(events);
+        if self.closing.get() != 0 {
+            self.free_closed();
+        }
+        self.busy.set(false);
+        count
+    }
+
+    fn event_fd(&self) -> Option<RawFd> {
+        self.bell.as_ref().map(Doorbell::fd)
+    }
+
+    fn arm(&self, tx_blocked: bool) -> Result<Arm> {
+        let bell = self.bell.as_ref().ok_or(Error::Unsupported)?;
+        if tx_blocked {
+            // Receivers free room without a word.
+            return Ok(Arm::Busy);
+        }
+        bell.clear();
+        self.area.arm();
+        if !self.is_idle() {
+            self.disarm();
+            return Ok(Arm::Busy);
+        }
+        self.armed.set(true);
+        Ok(Arm::Armed)
+    }
+}
+
+impl Drop for SmIface {
+    fn drop(&mut self) {
+        self.area.set_gone();
+    }
+}

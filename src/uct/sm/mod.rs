@@ -1,0 +1,114 @@
+//! Shared memory transports: `posix` and `sysv`, two kinds of segments under one receive queue.
+
+mod ep;
+#[allow(unsafe_code)]
+pub mod fifo;
+mod iface;
+mod remote;
+mod segment;
+
+use std::rc::Rc;
+
+use crate::ucs::config::Config;
+use crate::ucs::status::{Error, Result};
+
+use super::iface::{Iface, IfaceParams};
+use super::md::{Component, DeviceKind, Md, MdAttr, TlDevice};
+use segment::{Kind, Settings};
+
+/// The component `posix`.
+pub static POSIX: SmComponent = SmComponent(Kind::Posix);
+/// The component `sysv`.
+pub static SYSV: SmComponent = SmComponent(Kind::Sysv);
+
+const DEVICE: &str = "memory";
+
+/// See [`POSIX`] and [`SYSV`].
+pub struct SmComponent(Kind);
+
+impl Component for SmComponent {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn query_mds(&self) -> Vec<String> {
+        vec![self.name().to_owned()]
+    }
+
+    fn open_md(&'static self, name: &str, config: &Config) -> Result<Rc<dyn Md>> {
+        if name != self.name() {
+            return Err(Error::NoDevice);
+        }
+        let settings = self.0.settings(config);
+        Ok(Rc::new(SmMd {
+            component: self,
+            settings,
+        }))
+    }
+}
+
+struct SmMd {
+    component: &'static SmComponent,
+    settings: Settings,
+}
+
+impl Md for SmMd {
+    fn component(&self) -> &'static dyn Component {
+        self.component
+    }
+
+    fn name(&self) -> &str {
+        self.component.name()
+    }
+
+    fn attr(&self) -> MdAttr {
+        MdAttr::default()
+    }
+
+    fn devices(&self) -> Result<Vec<TlDevice>> {
+        Ok(vec![TlDevice {
+            tl_name: self.component.name(),
+            dev_name: DEVICE.to_owned(),
+            kind: DeviceKind::Shm,
+        }])
+    }
+
+    fn open_iface(
+        &self,
+        device: &TlDevice,
+        config: &Config,
+        params: &IfaceParams,
+    ) -> Result<Rc<dyn Iface>> {
+        if device.tl_name != self.component.name() || device.dev_name != DEVICE {
+            return Err(Error::NoDevice);
+        }
+        let kind = self.component.0;
+        let iface = iface::SmIface::open(kind, self.settings.clone(), config, params)?;
+        Ok(Rc::new(iface))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::uct::conformance::suite;
+
+    suite!(posix, &crate::uct::sm::POSIX, "memory", &[]);
+    suite!(sysv, &crate::uct::sm::SYSV, "memory", &[]);
+    // Few slots, and messages that hardly fit in the data area.
+    suite!(
+        posix_small,
+        &crate::uct::sm::POSIX,
+        "memory",
+        &[
+            ("POSIX_FIFO_SIZE", "2"),
+            ("POSIX_FIFO_ELEM_SIZE", "17"),
+            ("POSIX_SEG_SIZE", "100")
+        ]
+    );
+    suite!(
+        posix_named,
+        &crate::uct::sm::POSIX,
+        "memory",
+        &[("POSIX_USE_PROC_LINK", "n"), ("POSIX_DIR", "/tmp")]
+    );
+}

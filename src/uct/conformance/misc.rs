@@ -56,8 +56,8 @@ pub fn messages_survive_their_endpoint(subject: &Subject) {
         return;
     }
     let max = pair.a.attr().max_bcopy;
-    for round in 0..50 {
-        let data = |i| pattern(round * 10 + i, (200 * i).min(max));
+    for round in 0..50usize {
+        let data = |i: usize| pattern(round * 10 + i, (200 * i).min(max));
         for i in 0..10 {
             assert_eq!(bcopy(&pair, 1, &data(i)), Ok(()));
         }

@@ -40,9 +40,6 @@ impl CmaEp {
         if self.queue.is_empty() && self.queue.step(&mut copy)? {
             return Ok(Post::Done);
         }
-        if copy.local.is_empty() {
-            return Ok(Post::Done);
-        }
         self.queue.push(copy);
         Ok(Post::Pending)
     }
@@ -63,6 +60,14 @@ impl Ep for CmaEp {
             len: v.len,
         };
         self.post(Direction::Write, iov.iter().map(piece), remote, token)
+    }
+
+    /// Copies are done in order: an empty one at the end tells that those before it are.
+    fn flush(&self, token: u64) -> Result<Post> {
+        if self.queue.is_empty() {
+            return Ok(Post::Done);
+        }
+        self.post(Direction::Read, core::iter::empty(), 0, token)
     }
 
     /// # Errors

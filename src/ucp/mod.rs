@@ -1,6 +1,8 @@
 //! Protocols (UCP): contexts, workers, endpoints, tag matching, rendezvous. No system calls here.
 
 pub mod address;
+#[allow(unsafe_code)]
+pub mod am;
 pub mod config_table;
 pub mod context;
 pub mod dt;

@@ -147,6 +147,7 @@ pub unsafe fn request(request: *mut c_void) -> Option<ReqRef> {
 pub enum Kind {
     Send,
     TagRecv,
+    AmRecv,
 }
 
 /// Options and datatype of an nbx call.
@@ -176,6 +177,8 @@ pub unsafe fn options(
         options.callback = match kind {
             // SAFETY: the call says which member the caller filled.
             Kind::Send => unsafe { cb.send }.map_or(Callback::None, Callback::SendNbx),
+            // SAFETY: as above.
+            Kind::AmRecv => unsafe { cb.recv_am }.map_or(Callback::None, Callback::AmRecv),
             // SAFETY: as above. The two info types have the same layout.
             Kind::TagRecv => match unsafe { cb.recv } {
                 // SAFETY: the function types differ in the name of one pointed-to type only.

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::abi::prelude::*;
 use crate::abi::ucp::convert;
+use crate::ucp::am::{self, Handler, HandlerKind, OldHandlerFn};
 use crate::ucp::request::{Callback, flag};
 use crate::ucp::tag::{recv, send};
 use crate::ucp::worker::{Posted, ReqOptions, Worker};
@@ -373,8 +374,24 @@ pub unsafe extern "C" fn ucp_worker_set_am_handler(
     arg: *mut c_void,
     flags: u32,
 ) -> ucs_status_t {
-    let _ = (worker, id, cb, arg, flags);
-    NOT_IMPLEMENTED
+    // SAFETY: a live worker.
+    unsafe {
+        let Ok(worker) = convert::worker(worker) else {
+            return Error::InvalidParam.into();
+        };
+        let _guard = worker.enter();
+        let handler = cb.map(|cb| Handler {
+            // The two types differ in the name of one pointed-to type only.
+            kind: HandlerKind::Old(core::mem::transmute::<
+                unsafe extern "C" fn(*mut c_void, *mut c_void, usize, ucp_ep_h, c_uint) -> Status,
+                OldHandlerFn,
+            >(cb)),
+            arg,
+            persistent: u64::from(flags) & UCP_AM_FLAG_PERSISTENT_DATA != 0,
+        });
+        worker.am.set_handler(id, handler);
+        Status::OK
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -387,8 +404,21 @@ pub unsafe extern "C" fn ucp_am_send_nb(
     cb: ucp_send_callback_t,
     flags: c_uint,
 ) -> ucs_status_ptr_t {
-    let _ = (ep, id, buffer, count, datatype, cb, flags);
-    NOT_IMPLEMENTED_PTR
+    let callback = cb.map_or(Callback::None, Callback::Send);
+    // SAFETY: the caller's, as the API describes them.
+    unsafe {
+        convert::status_ptr_of(convert::with_ep(ep, |ep| {
+            let buf = convert::send_buf(buffer, count, datatype)?;
+            let reply = u64::from(flags) & UCP_AM_SEND_FLAG_REPLY != 0;
+            // The old handlers know no rendezvous.
+            let flags = am::send::Flags {
+                reply,
+                force_eager: true,
+                force_rndv: false,
+            };
+            am::send::post(ep, id, &[], buf, flags, &convert::old_options(callback))
+        }))
+    }
 }
 
 #[unsafe(no_mangle)]

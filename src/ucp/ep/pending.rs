@@ -178,6 +178,9 @@ impl Endpoint {
             Op::EagerZcopy(flight) => self.drive(req, flight, Op::EagerZcopy, |ep, ()| {
                 ep.worker.finish(req, Ok(()));
             }),
+            Op::AmEager(flight) => self.drive(req, flight, Op::AmEager, |ep, ()| {
+                ep.worker.finish(req, Ok(()));
+            }),
             Op::Announce(flight) => self.drive(req, flight, Op::Announce, |_, offered| {
                 req.set_op(Op::Offered(offered));
             }),

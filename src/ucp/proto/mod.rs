@@ -6,6 +6,7 @@
 //! its driver moves a stage on, by value, and only the driver decides about a restart. A
 //! protocol sees its stage by reference: it can't let go of it, nor restart once it has moved on.
 
+pub mod am;
 pub mod eager;
 pub mod rndv;
 pub mod verdict;
@@ -136,6 +137,8 @@ pub enum Op {
     EagerZcopy(Flight<EagerZcopy>),
     /// A synchronous eager send that waits for its acknowledgement.
     SyncWait,
+    /// An active message of the user that is not out yet.
+    AmEager(Flight<am::AmEager>),
     Announce(Flight<Announce>),
     Offered(Offered),
     Stream(Flight<Stream>),

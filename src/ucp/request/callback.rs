@@ -23,6 +23,9 @@ pub type TagRecvCb = unsafe extern "C" fn(*mut c_void, Status, *mut TagInfo);
 /// `ucp_tag_recv_nbx_callback_t`
 pub type TagRecvNbxCb = unsafe extern "C" fn(*mut c_void, Status, *const TagInfo, *mut c_void);
 
+/// `ucp_am_recv_data_nbx_callback_t`
+pub type AmRecvCb = unsafe extern "C" fn(*mut c_void, Status, usize, *mut c_void);
+
 /// What to call when a request completes.
 #[derive(Clone, Copy)]
 pub enum Callback {
@@ -31,6 +34,7 @@ pub enum Callback {
     SendNbx(SendNbxCb),
     TagRecv(TagRecvCb),
     TagRecvNbx(TagRecvNbxCb),
+    AmRecv(AmRecvCb),
 }
 
 impl Callback {
@@ -45,6 +49,7 @@ impl Callback {
                 Callback::Send(cb) => cb(area, status),
                 Callback::SendNbx(cb) => cb(area, status, user),
                 Callback::TagRecv(cb) => cb(area, status, &mut info),
+                Callback::AmRecv(cb) => cb(area, status, info.length, user),
                 Callback::TagRecvNbx(cb) => cb(area, status, &info, user),
             }
         }

@@ -350,7 +350,7 @@ fn fragment_for_message(
 
 /// An `RTS` has arrived.
 pub fn on_rts(worker: &Worker, data: &[u8]) -> Option<()> {
-    let rts = Rts::decode(data)?;
+    let (rts, _) = Rts::decode(data)?;
     let total = usize::try_from(rts.total).ok()?;
     let req = worker.tag.expected.borrow_mut().take_match(rts.tag);
     match req {

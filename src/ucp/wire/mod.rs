@@ -5,6 +5,7 @@
 //! length; a header that is too short decodes to `None`.
 #![forbid(unsafe_code)]
 
+pub mod amsg;
 pub mod rndv;
 pub mod tag;
 pub mod wireup;
@@ -35,6 +36,14 @@ pub mod am {
     pub const RNDV_DATA: u8 = 10;
     /// Rendezvous: the sender gives up.
     pub const RNDV_ABORT: u8 = 11;
+    /// A whole active message of the user.
+    pub const AM_ONLY: u8 = 12;
+    /// First fragment of one.
+    pub const AM_FIRST: u8 = 13;
+    /// A later fragment.
+    pub const AM_MIDDLE: u8 = 14;
+    /// Rendezvous of one: ready to send; the user's header follows.
+    pub const AM_RTS: u8 = 15;
 }
 
 /// Reads integers off the front of a header.
@@ -109,6 +118,11 @@ pub struct Origin {
     pub worker: u64,
     /// Which of the endpoints between the two workers, counted on the sender's side.
     pub conn: u32,
+}
+
+impl Origin {
+    /// Bytes on the wire.
+    pub const LEN: usize = 12;
 }
 
 /// Names an operation for life: where it came from and its number there. Independent of lanes.

@@ -27,19 +27,21 @@ impl Rts {
         self.identity.encode(w);
     }
 
-    pub fn decode(data: &[u8]) -> Option<Rts> {
+    /// The header, and what follows it: the user's header of an active message.
+    pub fn decode(data: &[u8]) -> Option<(Rts, &[u8])> {
         let mut r = Reader(data);
         let (tag, total, op, address) = (r.u64()?, r.u64()?, r.u64()?, r.u64()?);
         let attempt = r.u32()?;
         let identity = Identity::decode(&mut r)?;
-        Some(Rts {
+        let rts = Rts {
             tag,
             total,
             identity,
             attempt,
             op,
             address,
-        })
+        };
+        Some((rts, r.0))
     }
 }
 

@@ -10,6 +10,7 @@ use super::lock::WorkerLock;
 use super::{IdTable, Worker};
 use crate::sys::event::{EventSet, random_u64};
 use crate::ucp::address::{self, AddressFlags, TlAddress, TlId, WorkerAddress};
+use crate::ucp::am::ActiveMessages;
 use crate::ucp::context::{Context, Features};
 use crate::ucp::request::RequestPool;
 use crate::ucp::tag::TagMatching;
@@ -91,6 +92,7 @@ impl Worker {
             in_progress: Cell::new(false),
             events,
             tag: TagMatching::default(),
+            am: ActiveMessages::default(),
             requests,
             ops: RefCell::new(IdTable::default()),
             endpoints: RefCell::default(),

@@ -11,6 +11,7 @@ impl Events for Worker {
     fn am(&self, id: u8, data: &[u8]) {
         let ok = match id {
             am::EAGER_ONLY => recv::on_eager_only(self, data),
+            am::AM_ONLY => crate::ucp::am::recv::on_only(self, data),
             _ => self.other_message(id, data),
         };
         if ok.is_none() {
@@ -85,6 +86,9 @@ impl Worker {
             am::RTR => rndv::on_rtr(self, data),
             am::ATS | am::SYNC_ACK => rndv::on_answer(self, data),
             am::RNDV_DATA => rndv::stream::on_data(self, data),
+            am::AM_FIRST => crate::ucp::am::recv::on_first(self, data),
+            am::AM_MIDDLE => crate::ucp::am::recv::on_middle(self, data),
+            am::AM_RTS => crate::ucp::am::recv::on_rts(self, data),
             am::WIREUP => crate::ucp::wireup::on_message(self, data),
             _ => None,
         }

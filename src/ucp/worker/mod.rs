@@ -26,6 +26,7 @@ pub use lock::WorkerGuard;
 use self::ids::IdTable;
 use self::lock::WorkerLock;
 use crate::sys::event::EventSet;
+use crate::ucp::am::ActiveMessages;
 use crate::ucp::context::{Context, OpenIface};
 use crate::ucp::ep::{Endpoint, EpConfig};
 use crate::ucp::request::{Callback, ReqRef, RequestPool, TagInfo};
@@ -87,6 +88,7 @@ pub struct Worker {
     in_progress: Cell<bool>,
     events: Option<EventSet>,
     pub tag: TagMatching,
+    pub am: ActiveMessages,
     pub requests: RequestPool,
     /// Operations that are known by an id.
     ops: RefCell<IdTable<ReqRef>>,

@@ -1,6 +1,24 @@
 //! Entry points of `ucp/api/ucp.h`: am.
 
 use crate::abi::prelude::*;
+use crate::abi::ucp::convert::{self, Kind};
+use crate::ucp::am::{recv, send};
+use crate::ucp::worker::Posted;
+
+/// The caller's header.
+///
+/// # Safety
+/// `header` holds `len` bytes for the call.
+unsafe fn header_slice<'a>(header: *const c_void, len: usize) -> Result<&'a [u8], Error> {
+    if len == 0 {
+        return Ok(&[]);
+    }
+    if header.is_null() || len > isize::MAX as usize {
+        return Err(Error::InvalidParam);
+    }
+    // SAFETY: forwarded to the caller.
+    Ok(unsafe { core::slice::from_raw_parts(header.cast(), len) })
+}
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_am_send_nbx(
@@ -12,8 +30,24 @@ pub unsafe extern "C" fn ucp_am_send_nbx(
     count: usize,
     param: *const ucp_request_param_t,
 ) -> ucs_status_ptr_t {
-    let _ = (ep, id, header, header_length, buffer, count, param);
-    NOT_IMPLEMENTED_PTR
+    // SAFETY: handle, memory and parameters are the caller's, as the API describes them.
+    unsafe {
+        convert::status_ptr_of(convert::with_ep(ep, |ep| {
+            let (options, datatype) = convert::options(param, Kind::Send)?;
+            let p = Params::new(param)?;
+            let flags = crate::field!(p, UCP_OP_ATTR_FIELD_FLAGS.into(), flags).unwrap_or(0);
+            let flags = u64::from(flags);
+            let flags = send::Flags {
+                reply: flags & UCP_AM_SEND_FLAG_REPLY != 0,
+                force_eager: flags & UCP_AM_SEND_FLAG_EAGER != 0,
+                force_rndv: flags & UCP_AM_SEND_FLAG_RNDV != 0,
+            };
+            let id = u16::try_from(id).map_err(|_| Error::InvalidParam)?;
+            let header = header_slice(header, header_length)?;
+            let buf = convert::send_buf(buffer, count, datatype)?;
+            send::post(ep, id, header, buf, flags, &options)
+        }))
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -24,11 +58,33 @@ pub unsafe extern "C" fn ucp_am_recv_data_nbx(
     count: usize,
     param: *const ucp_request_param_t,
 ) -> ucs_status_ptr_t {
-    let _ = (worker, data_desc, buffer, count, param);
-    NOT_IMPLEMENTED_PTR
+    // SAFETY: handle, memory and parameters are the caller's, as the API describes them.
+    unsafe {
+        let posted = (|| {
+            let worker = convert::worker(worker)?;
+            let _guard = worker.enter();
+            let (options, datatype) = convert::options(param, Kind::AmRecv)?;
+            let buf = convert::recv_buf(buffer, count, datatype)?;
+            recv::receive(worker, data_desc, buf, &options)
+        })();
+        if let Ok(Posted::Now(_, got)) = posted
+            && let Ok(p) = Params::new(param)
+            && let Some(info) = crate::field!(p, UCP_OP_ATTR_FIELD_RECV_INFO.into(), recv_info)
+            && let Some(length) = info.length.as_mut()
+        {
+            *length = got.length;
+        }
+        convert::status_ptr_of(posted)
+    }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_am_data_release(worker: ucp_worker_h, data: *mut c_void) {
-    let _ = (worker, data);
+    // SAFETY: a live worker, and data that a handler has kept.
+    unsafe {
+        if let Ok(worker) = convert::worker(worker) {
+            let _guard = worker.enter();
+            recv::release(worker, data);
+        }
+    }
 }

@@ -7,6 +7,7 @@ use crate::abi::support::cfile;
 use crate::abi::ucp::convert::{self, Kind};
 use crate::set_field;
 use crate::ucp::address;
+use crate::ucp::am::{Handler, HandlerFn, HandlerKind};
 use crate::ucp::context::Features;
 use crate::ucp::print;
 use crate::ucp::worker::{ThreadMode, Worker, WorkerParams};
@@ -301,8 +302,43 @@ pub unsafe extern "C" fn ucp_worker_set_am_recv_handler(
     worker: ucp_worker_h,
     param: *const ucp_am_handler_param_t,
 ) -> ucs_status_t {
-    let _ = (worker, param);
-    NOT_IMPLEMENTED
+    // SAFETY: a live worker, and parameters as their mask describes them.
+    unsafe {
+        let (Ok(worker), Ok(p)) = (convert::worker(worker), Params::new(param)) else {
+            return Error::InvalidParam.into();
+        };
+        let _guard = worker.enter();
+        if !worker.context().has_feature(Features::AM) {
+            crate::ucs_error!("active messages need UCP_FEATURE_AM");
+            return Error::InvalidParam.into();
+        }
+        let Some(id) = crate::field!(p, UCP_AM_HANDLER_PARAM_FIELD_ID, id)
+            .and_then(|id| u16::try_from(id).ok())
+        else {
+            return Error::InvalidParam.into();
+        };
+        let flags = crate::field!(p, UCP_AM_HANDLER_PARAM_FIELD_FLAGS, flags).unwrap_or(0);
+        let arg = crate::field!(p, UCP_AM_HANDLER_PARAM_FIELD_ARG, arg);
+        let cb = crate::field!(p, UCP_AM_HANDLER_PARAM_FIELD_CB, cb).flatten();
+        let handler = cb.map(|cb| Handler {
+            // The two types differ in the names of pointed-to types only.
+            kind: HandlerKind::New(core::mem::transmute::<
+                unsafe extern "C" fn(
+                    *mut c_void,
+                    *const c_void,
+                    usize,
+                    *mut c_void,
+                    usize,
+                    *const ucp_am_recv_param_t,
+                ) -> Status,
+                HandlerFn,
+            >(cb)),
+            arg: arg.unwrap_or(core::ptr::null_mut()),
+            persistent: u64::from(flags) & UCP_AM_FLAG_PERSISTENT_DATA != 0,
+        });
+        worker.am.set_handler(id, handler);
+        Status::OK
+    }
 }
 
 #[unsafe(no_mangle)]

@@ -11,7 +11,12 @@ use crate::uct::Post;
 
 /// The message is not announced yet.
 pub struct Announce {
+    /// `RTS` or `AM_RTS`.
+    id: u8,
+    /// Of a tagged message its tag, of an active message its head.
     tag: u64,
+    /// The user's header of an active message.
+    header: Box<[u8]>,
     buf: SendBuf,
     identity: Identity,
     op: u64,
@@ -21,10 +26,21 @@ impl Announce {
     /// `op`: our operation's id, which answers name.
     pub fn new(tag: u64, buf: SendBuf, identity: Identity, op: u64) -> Announce {
         Announce {
+            id: am::RTS,
+            header: Box::default(),
             tag,
             buf,
             identity,
             op,
+        }
+    }
+
+    /// The same for an active message with this head and user's header.
+    pub fn active(head: u64, header: &[u8], buf: SendBuf, identity: Identity, op: u64) -> Announce {
+        Announce {
+            id: am::AM_RTS,
+            header: header.into(),
+            ..Announce::new(head, buf, identity, op)
         }
     }
 }
@@ -48,9 +64,11 @@ impl Stage for Announce {
             op: self.op,
             address,
         };
-        let post = ep.am_lane().am_bcopy(am::RTS, Rts::LEN, &mut |dst| {
+        let len = Rts::LEN + self.header.len();
+        let post = ep.am_lane().am_bcopy(self.id, len, &mut |dst| {
             let mut w = Writer::new(dst);
             rts.encode(&mut w);
+            w.bytes(&self.header);
             w.len()
         })?;
         Ok(if post == Post::NoResource {

@@ -1,0 +1,295 @@
+//! Arriving active messages, and data received later.
+
+use core::ffi::c_void;
+
+use super::desc::{DataBuf, Kind};
+use super::{Assembly, Handler, HandlerKind, RecvParam};
+use crate::ucp::dt::RecvBuf;
+use crate::ucp::proto::rndv;
+use crate::ucp::request::TagInfo;
+use crate::ucp::wire::amsg::{First, Head, Only};
+use crate::ucp::wire::rndv::Rts;
+use crate::ucp::wire::tag::Middle;
+use crate::ucp::wire::{Origin, am};
+use crate::ucp::worker::{Posted, ReqOptions, Worker};
+use crate::ucs::status::{Error, Result, Status};
+
+const ATTR_REPLY_EP: u64 = 1 << 0;
+const ATTR_DATA: u64 = 1 << 16;
+const ATTR_RNDV: u64 = 1 << 17;
+/// `UCP_CB_PARAM_FLAG_DATA` of the old handlers.
+const OLD_FLAG_DATA: u32 = 1;
+
+/// A message as a handler gets it.
+struct Incoming<'a> {
+    reply_to: Option<Origin>,
+    header: &'a [u8],
+    data: *mut c_void,
+    len: usize,
+    attr: u64,
+}
+
+fn handler_of(worker: &Worker, id: u16) -> Option<Handler> {
+    let handler = worker.am.handler(id);
+    if handler.is_none() {
+        crate::ucs_warn!("dropped an active message of id {id}: no handler is set for it");
+    }
+    handler
+}
+
+/// Calls the user.
+fn call(worker: &Worker, handler: Handler, message: &Incoming<'_>) -> Status {
+    let ep = message
+        .reply_to
+        .and_then(|origin| worker.endpoint_of(origin));
+    let (reply_ep, attr) = match &ep {
+        Some(ep) => (
+            std::rc::Rc::as_ptr(ep).cast_mut().cast(),
+            message.attr | ATTR_REPLY_EP,
+        ),
+        None => (core::ptr::null_mut(), message.attr),
+    };
+    let param = RecvParam {
+        recv_attr: attr,
+        reply_ep,
+    };
+    // SAFETY: the user's function, called as the API describes it; header and data live for the
+    // call, or longer where the attributes say so.
+    unsafe {
+        match handler.kind {
+            HandlerKind::New(f) => f(
+                handler.arg,
+                if message.header.is_empty() {
+                    core::ptr::null()
+                } else {
+                    message.header.as_ptr().cast()
+                },
+                message.header.len(),
+                message.data,
+                message.len,
+                &param,
+            ),
+            HandlerKind::Old(f) => {
+                let flags = if attr & ATTR_DATA != 0 {
+                    OLD_FLAG_DATA
+                } else {
+                    0
+                };
+                f(handler.arg, message.data, message.len, reply_ep, flags)
+            }
+        }
+    }
+}
+
+/// Calls the user with data that may be kept.
+fn call_with_block(
+    worker: &Worker,
+    handler: Handler,
+    header: &[u8],
+    reply_to: Option<Origin>,
+    block: DataBuf,
+) {
+    let len = block.len();
+    let data = block.into_raw();
+    let message = Incoming {
+        reply_to,
+        header,
+        data,
+        len,
+        attr: ATTR_DATA,
+    };
+    let status = call(worker, handler, &message);
+    if status != Status::INPROGRESS {
+        // SAFETY: the user does not keep it.
+        drop(unsafe { DataBuf::from_raw(data) });
+    }
+}
+
+/// An `AM_ONLY` has arrived.
+pub fn on_only(worker: &Worker, bytes: &[u8]) -> Option<()> {
+    let only = Only::decode(bytes)?;
+    let Some(handler) = handler_of(worker, only.head.id) else {
+        return Some(());
+    };
+    if handler.persistent {
+        let block = DataBuf::copy_of(only.data).ok()?;
+        call_with_block(worker, handler, only.header, only.origin, block);
+        return Some(());
+    }
+    let message = Incoming {
+        reply_to: only.origin,
+        header: only.header,
+        data: only.data.as_ptr().cast_mut().cast(),
+        len: only.data.len(),
+        attr: 0,
+    };
+    if call(worker, handler, &message) == Status::INPROGRESS {
+        crate::ucs_error!("a handler keeps data that it was not allowed to keep");
+    }
+    Some(())
+}
+
+/// An `AM_FIRST` has arrived.
+pub fn on_first(worker: &Worker, bytes: &[u8]) -> Option<()> {
+    let (first, header, data) = First::decode(bytes)?;
+    let total = usize::try_from(first.total)
+        .ok()
+        .filter(|total| data.len() < *total)?;
+    let block = DataBuf::new(total, Kind::Data).ok()?;
+    block.write(0, data);
+    let assembly = Assembly {
+        id: first.head.id,
+        origin: first.identity.origin,
+        reply: first.head.reply,
+        header: header.into(),
+        data: block,
+        received: data.len(),
+    };
+    worker
+        .am
+        .assemblies
+        .borrow_mut()
+        .insert(first.identity, assembly);
+    Some(())
+}
+
+/// An `AM_MIDDLE` has arrived.
+pub fn on_middle(worker: &Worker, bytes: &[u8]) -> Option<()> {
+    let (middle, data) = Middle::decode(bytes)?;
+    let offset = usize::try_from(middle.offset).ok()?;
+    let whole = {
+        let mut assemblies = worker.am.assemblies.borrow_mut();
+        let assembly = assemblies.get_mut(&middle.identity)?;
+        let total = assembly.data.len();
+        if offset != assembly.received || data.len() > total - assembly.received {
+            return None;
+        }
+        assembly.data.write(offset, data);
+        assembly.received += data.len();
+        if assembly.received < total {
+            return Some(());
+        }
+        assemblies.remove(&middle.identity)?
+    };
+    let Some(handler) = handler_of(worker, whole.id) else {
+        return Some(());
+    };
+    let reply_to = whole.reply.then_some(whole.origin);
+    call_with_block(worker, handler, &whole.header, reply_to, whole.data);
+    Some(())
+}
+
+/// An `AM_RTS` has arrived.
+pub fn on_rts(worker: &Worker, bytes: &[u8]) -> Option<()> {
+    let (rts, rest) = Rts::decode(bytes)?;
+    let head = Head::from_bits(rts.tag);
+    let header = rest.get(..head.header_len as usize)?;
+    let len = usize::try_from(rts.total).ok()?;
+    let Some(handler) = handler_of(worker, head.id) else {
+        refuse(worker, &rts, Status::OK);
+        return Some(());
+    };
+    if let HandlerKind::Old(_) = handler.kind {
+        // The old interface has no rendezvous: our senders never use it there.
+        refuse(worker, &rts, Error::Unsupported.into());
+        return Some(());
+    }
+    let block = DataBuf::new(len, Kind::Rndv(rts)).ok()?;
+    block.set_in_handler(true);
+    let data = block.into_raw();
+    let reply_to = head.reply.then_some(rts.identity.origin);
+    let message = Incoming {
+        reply_to,
+        header,
+        data,
+        len,
+        attr: ATTR_RNDV,
+    };
+    let status = call(worker, handler, &message);
+    // SAFETY: given to the user above; a receive or release inside the handler has left it.
+    let block = unsafe { DataBuf::from_raw(data) }?;
+    block.set_in_handler(false);
+    if block.is_used() {
+        // The receive has all it needs.
+        return Some(());
+    }
+    if status == Status::INPROGRESS {
+        core::mem::forget(block);
+        return Some(());
+    }
+    let answer = if status.is_err() { status } else { Status::OK };
+    refuse(worker, &rts, answer);
+    Some(())
+}
+
+/// The message is not wanted: the sender may let go of it.
+fn refuse(worker: &Worker, rts: &Rts, status: Status) {
+    match worker.endpoint_of(rts.identity.origin) {
+        Some(ep) => rndv::answer(&ep, am::ATS, rts.op, status),
+        None => crate::ucs_diag!("no endpoint to answer a rendezvous on"),
+    }
+}
+
+/// `ucp_am_recv_data_nbx`: receives data that a handler was given.
+///
+/// # Safety
+/// `data` was given to a handler and has not been released.
+pub unsafe fn receive(
+    worker: &Worker,
+    data: *mut c_void,
+    buf: RecvBuf,
+    options: &ReqOptions,
+) -> Result<Posted> {
+    // SAFETY: forwarded to the caller.
+    let block = unsafe { DataBuf::from_raw(data) }.ok_or(Error::InvalidParam)?;
+    let info = TagInfo {
+        sender_tag: 0,
+        length: block.len(),
+    };
+    match block.kind() {
+        Kind::Data => {
+            let fits = block.len() <= buf.len();
+            let result = if fits {
+                buf.unpack(0, block.bytes())
+            } else {
+                Err(Error::MessageTruncated)
+            };
+            // The data stays the handler's or the user's, who releases it.
+            core::mem::forget(block);
+            drop(buf);
+            worker.now(options, result, info)
+        }
+        Kind::Rndv(rts) => {
+            if block.mark_used() {
+                crate::ucs_error!("the data of this active message is being received already");
+                core::mem::forget(block);
+                return Err(Error::InvalidParam);
+            }
+            let req = worker.new_request(options)?;
+            req.set_info(info);
+            rndv::receive(worker, req, buf, &rts);
+            block.free_after_use();
+            worker.settle(req, options)
+        }
+    }
+}
+
+/// `ucp_am_data_release`
+///
+/// # Safety
+/// `data` was kept by a handler and has not been released.
+pub unsafe fn release(worker: &Worker, data: *mut c_void) {
+    // SAFETY: forwarded to the caller.
+    let Some(block) = (unsafe { DataBuf::from_raw(data) }) else {
+        return;
+    };
+    if let Kind::Rndv(rts) = block.kind() {
+        if block.mark_used() {
+            crate::ucs_error!("the data of this active message is being received already");
+            core::mem::forget(block);
+            return;
+        }
+        refuse(worker, &rts, Status::OK);
+    }
+    block.free_after_use();
+}

@@ -1,0 +1,132 @@
+//! Active messages of the user, sent eagerly.
+
+use crate::ucp::dt::SendBuf;
+use crate::ucp::ep::Endpoint;
+use crate::ucp::proto::eager::send_piece;
+use crate::ucp::proto::{Stage, Step};
+use crate::ucp::wire::amsg::{First, Head, Only, only_len};
+use crate::ucp::wire::tag::Middle;
+use crate::ucp::wire::{Identity, Writer, am};
+use crate::ucs::status::Result;
+use crate::uct::Post;
+
+/// Sends a message that fits into one `AM_ONLY`. False in the result's `Done` place is not
+/// possible: the caller has checked the size with [`fits_only`].
+pub fn send_only(ep: &Endpoint, head: Head, header: &[u8], buf: &SendBuf) -> Result<Post> {
+    if !head.reply && ep.short_fits(header.len() + buf.len()) {
+        let lane = ep.am_lane();
+        if buf.is_empty() {
+            return lane.am_short(am::AM_ONLY, head.to_bits(), header);
+        }
+        if let Some(mem) = buf.contig().filter(|_| header.is_empty()) {
+            return lane.am_short(am::AM_ONLY, head.to_bits(), mem.as_slice());
+        }
+    }
+    let encode = |w: &mut Writer<'_>| {
+        Only::encode(head, ep.origin(), w);
+        w.bytes(header);
+    };
+    let before = only_len(head.reply) + header.len();
+    send_piece(ep, am::AM_ONLY, before, encode, buf, 0, buf.len())
+}
+
+/// Whether header and data go into one message.
+pub fn fits_only(ep: &Endpoint, head: Head, header_len: usize, len: usize) -> bool {
+    let room = ep.config().bcopy_max;
+    len <= room && only_len(head.reply) + header_len <= room - len
+}
+
+/// A message that has not gone out, or not completely.
+pub struct AmEager {
+    head: Head,
+    header: Box<[u8]>,
+    buf: SendBuf,
+    identity: Identity,
+}
+
+impl AmEager {
+    pub fn new(head: Head, header: &[u8], buf: SendBuf, identity: Identity) -> AmEager {
+        AmEager {
+            head,
+            header: header.into(),
+            buf,
+            identity,
+        }
+    }
+
+    fn send_first(&self, ep: &Endpoint) -> Result<Option<usize>> {
+        let total = self.buf.len();
+        if fits_only(ep, self.head, self.header.len(), total) {
+            let post = send_only(ep, self.head, &self.header, &self.buf)?;
+            return Ok((post != Post::NoResource).then_some(total));
+        }
+        let before = First::LEN + self.header.len();
+        let len = total.min(ep.config().bcopy_max.saturating_sub(before));
+        let first = First {
+            head: self.head,
+            identity: self.identity,
+            total: total as u64,
+        };
+        let encode = |w: &mut Writer<'_>| {
+            first.encode(w);
+            w.bytes(&self.header);
+        };
+        let post = send_piece(ep, am::AM_FIRST, before, encode, &self.buf, 0, len)?;
+        Ok((post != Post::NoResource).then_some(len))
+    }
+
+    fn send_middle(&self, ep: &Endpoint, offset: usize) -> Result<Option<usize>> {
+        let room = ep.config().bcopy_max - Middle::LEN;
+        let len = (self.buf.len() - offset).min(room);
+        let header = Middle {
+            identity: self.identity,
+            offset: offset as u64,
+        };
+        let encode = |w: &mut Writer<'_>| header.encode(w);
+        let post = send_piece(
+            ep,
+            am::AM_MIDDLE,
+            Middle::LEN,
+            encode,
+            &self.buf,
+            offset,
+            len,
+        )?;
+        Ok((post != Post::NoResource).then_some(len))
+    }
+}
+
+/// How far an attempt has come.
+#[derive(Default)]
+pub struct Attempt {
+    started: bool,
+    offset: usize,
+}
+
+impl Stage for AmEager {
+    type Attempt = Attempt;
+    type Next = ();
+
+    fn begin(&self, _ep: &Endpoint, _number: u32) -> Result<Attempt> {
+        Ok(Attempt::default())
+    }
+
+    fn progress(&self, attempt: &mut Attempt, ep: &Endpoint) -> Result<Step> {
+        if !attempt.started {
+            let Some(sent) = self.send_first(ep)? else {
+                return Ok(Step::Blocked);
+            };
+            attempt.started = true;
+            attempt.offset = sent;
+        }
+        while attempt.offset < self.buf.len() {
+            let Some(sent) = self.send_middle(ep, attempt.offset)? else {
+                return Ok(Step::Blocked);
+            };
+            attempt.offset += sent;
+        }
+        Ok(Step::Done)
+    }
+
+    fn done(self) {}
+}

@@ -80,35 +80,56 @@ typedef struct ucp_worker_params ucp_worker_params_t;
 union ucp_request_param_cb;
 union ucp_request_param_recv_info;
 
+/** Atomic operations. */
 typedef enum {
+    /** Add the operand. */
     UCP_ATOMIC_OP_ADD = 0,
+    /** Replace by the operand. */
     UCP_ATOMIC_OP_SWAP = 1,
+    /** Replace if the operand is there. */
     UCP_ATOMIC_OP_CSWAP = 2,
+    /** Bitwise and. */
     UCP_ATOMIC_OP_AND = 3,
+    /** Bitwise or. */
     UCP_ATOMIC_OP_OR = 4,
+    /** Bitwise exclusive or. */
     UCP_ATOMIC_OP_XOR = 5,
     UCP_ATOMIC_OP_LAST = 6,
 } ucp_atomic_op_t;
 
+/** Flags of an active message handler. */
 enum ucp_am_cb_flags {
+    /** The handler gets whole messages only. */
     UCP_AM_FLAG_WHOLE_MSG = (1 << 0),
+    /** The data may be kept by returning `UCS_INPROGRESS`. */
     UCP_AM_FLAG_PERSISTENT_DATA = (1 << 1),
 };
 
+/** Flags of `ucp_am_send_nbx`. */
 enum ucp_send_am_flags {
+    /** The handler gets an endpoint to answer on. */
     UCP_AM_SEND_FLAG_REPLY = (1 << 0),
+    /** Send the data at once. */
     UCP_AM_SEND_FLAG_EAGER = (1 << 1),
+    /** Let the receiver ask for the data. */
     UCP_AM_SEND_FLAG_RNDV = (1 << 2),
+    /** The header is copied, and may be used again after the call. */
     UCP_AM_SEND_FLAG_COPY_HEADER = (1 << 3),
+    /** Older name of `UCP_AM_SEND_FLAG_REPLY`. */
     UCP_AM_SEND_REPLY = 1,
 };
 
+/** What is valid in `ucp_am_recv_param_t`, and what the data is. */
 typedef enum {
+    /** `reply_ep` is valid. */
     UCP_AM_RECV_ATTR_FIELD_REPLY_EP = (1 << 0),
+    /** The data may be kept by returning `UCS_INPROGRESS`. */
     UCP_AM_RECV_ATTR_FLAG_DATA = (1 << 16),
+    /** The data is not here yet: a descriptor for `ucp_am_recv_data_nbx`. */
     UCP_AM_RECV_ATTR_FLAG_RNDV = (1 << 17),
 } ucp_am_recv_attr_t;
 
+/** Which fields of `ucp_am_handler_param_t` are valid. */
 enum ucp_am_handler_param_field {
     UCP_AM_HANDLER_PARAM_FIELD_ID = (1 << 0),
     UCP_AM_HANDLER_PARAM_FIELD_FLAGS = (1 << 1),
@@ -116,6 +137,7 @@ enum ucp_am_handler_param_field {
     UCP_AM_HANDLER_PARAM_FIELD_ARG = (1 << 3),
 };
 
+/** Which fields of `ucp_params_t` are valid. */
 enum ucp_params_field {
     UCP_PARAM_FIELD_FEATURES = (1 << 0),
     UCP_PARAM_FIELD_REQUEST_SIZE = (1 << 1),
@@ -129,22 +151,34 @@ enum ucp_params_field {
     UCP_PARAM_FIELD_NODE_LOCAL_ID = (1 << 9),
 };
 
+/** What a context is used for; transports are chosen by it. */
 enum ucp_feature {
+    /** Tagged messages. */
     UCP_FEATURE_TAG = (1 << 0),
+    /** Access to remote memory. */
     UCP_FEATURE_RMA = (1 << 1),
+    /** Atomic operations on 4 bytes. */
     UCP_FEATURE_AMO32 = (1 << 2),
+    /** Atomic operations on 8 bytes. */
     UCP_FEATURE_AMO64 = (1 << 3),
+    /** Waiting for events on a file descriptor. */
     UCP_FEATURE_WAKEUP = (1 << 4),
+    /** Streams of bytes. */
     UCP_FEATURE_STREAM = (1 << 5),
+    /** Active messages. */
     UCP_FEATURE_AM = (1 << 6),
+    /** Memory handles for other processes of the host. */
     UCP_FEATURE_EXPORTED_MEMH = (1 << 7),
+    /** Communication started by a device. */
     UCP_FEATURE_DEVICE = (1 << 8),
 };
 
+/** Which fields of `ucp_lib_attr_t` are asked for. */
 enum ucp_lib_attr_field {
     UCP_LIB_ATTR_FIELD_MAX_THREAD_LEVEL = (1 << 0),
 };
 
+/** Which fields of `ucp_context_attr_t` are asked for. */
 enum ucp_context_attr_field {
     UCP_ATTR_FIELD_REQUEST_SIZE = (1 << 0),
     UCP_ATTR_FIELD_THREAD_MODE = (1 << 1),
@@ -153,26 +187,38 @@ enum ucp_context_attr_field {
     UCP_ATTR_FIELD_DEVICE_COUNTER_SIZE = (1 << 4),
 };
 
+/** Flags of a receive callback. */
 enum ucp_cb_param_flags {
+    /** The data is a part of the library's memory that may be kept. */
     UCP_CB_PARAM_FLAG_DATA = (1 << 0),
 };
 
+/** Kinds of datatypes, in their lowest bits. */
 enum ucp_dt_type {
+    /** Contiguous elements. */
     UCP_DATATYPE_CONTIG = 0,
+    /** Elements at equal distances. */
     UCP_DATATYPE_STRIDED = 1,
+    /** A list of buffers. */
     UCP_DATATYPE_IOV = 2,
+    /** A list of local and remote buffers. */
     UCP_DATATYPE_SGL = 4,
+    /** Packed and unpacked by functions of the user. */
     UCP_DATATYPE_GENERIC = 7,
+    /** Number of bits that hold the kind. */
     UCP_DATATYPE_SHIFT = 3,
+    /** Those bits. */
     UCP_DATATYPE_CLASS_MASK = 7,
 };
 
+/** Which fields of `ucp_datatype_attr_t` are valid or asked for. */
 enum ucp_datatype_attr_field {
     UCP_DATATYPE_ATTR_FIELD_PACKED_SIZE = (1 << 0),
     UCP_DATATYPE_ATTR_FIELD_BUFFER = (1 << 1),
     UCP_DATATYPE_ATTR_FIELD_COUNT = (1 << 2),
 };
 
+/** Which fields of `ucp_dt_local_sgl_t` are valid. */
 enum ucp_dt_local_sgl_field {
     UCP_DT_LOCAL_SGL_FIELD_BUFFERS = (1 << 0),
     UCP_DT_LOCAL_SGL_FIELD_LENGTHS = (1 << 1),
@@ -181,12 +227,14 @@ enum ucp_dt_local_sgl_field {
     UCP_DT_LOCAL_SGL_FIELD_STRIDES = (1 << 4),
 };
 
+/** Which fields of `ucp_dt_remote_sgl_t` are valid. */
 enum ucp_dt_remote_sgl_field {
     UCP_DT_REMOTE_SGL_FIELD_REMOTE_ADDRS = (1 << 0),
     UCP_DT_REMOTE_SGL_FIELD_LENGTHS = (1 << 1),
     UCP_DT_REMOTE_SGL_FIELD_RKEYS = (1 << 2),
 };
 
+/** Which fields of `ucp_ep_params_t` are valid. */
 enum ucp_ep_params_field {
     UCP_EP_PARAM_FIELD_REMOTE_ADDRESS = (1 << 0),
     UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE = (1 << 1),
@@ -199,24 +247,33 @@ enum ucp_ep_params_field {
     UCP_EP_PARAM_FIELD_LOCAL_SOCK_ADDR = (1 << 8),
 };
 
+/** Flags of `ucp_ep_params_t`. */
 enum ucp_ep_params_flags_field {
+    /** The peer is named by a socket address. */
     UCP_EP_PARAMS_FLAGS_CLIENT_SERVER = (1 << 0),
+    /** An endpoint to its own worker doesn't match one at the other side. */
     UCP_EP_PARAMS_FLAGS_NO_LOOPBACK = (1 << 1),
+    /** The worker's client id is sent with the connection request. */
     UCP_EP_PARAMS_FLAGS_SEND_CLIENT_ID = (1 << 2),
 };
 
+/** Flags of `ucp_ep_close_nbx`. */
 typedef enum {
+    /** Close without waiting for the peer; what was posted is cancelled. */
     UCP_EP_CLOSE_FLAG_FORCE = (1 << 0),
 } ucp_ep_close_flags_t;
 
+/** Which fields of `ucp_ep_evaluate_perf_param_t` are valid. */
 enum ucp_ep_perf_param_field {
     UCP_EP_PERF_PARAM_FIELD_MESSAGE_SIZE = (1 << 0),
 };
 
+/** Which fields of `ucp_ep_evaluate_perf_attr_t` are asked for. */
 enum ucp_ep_perf_attr_field {
     UCP_EP_PERF_ATTR_FIELD_ESTIMATED_TIME = (1 << 0),
 };
 
+/** Which fields of `ucp_ep_attr_t` are asked for. */
 enum ucp_ep_attr_field {
     UCP_EP_ATTR_FIELD_NAME = (1 << 0),
     UCP_EP_ATTR_FIELD_LOCAL_SOCKADDR = (1 << 1),
@@ -225,21 +282,25 @@ enum ucp_ep_attr_field {
     UCP_EP_ATTR_FIELD_USER_DATA = (1 << 4),
 };
 
+/** Which fields of `ucp_listener_params_t` are valid. */
 enum ucp_listener_params_field {
     UCP_LISTENER_PARAM_FIELD_SOCK_ADDR = (1 << 0),
     UCP_LISTENER_PARAM_FIELD_ACCEPT_HANDLER = (1 << 1),
     UCP_LISTENER_PARAM_FIELD_CONN_HANDLER = (1 << 2),
 };
 
+/** Which fields of `ucp_listener_attr_t` are asked for. */
 enum ucp_listener_attr_field {
     UCP_LISTENER_ATTR_FIELD_SOCKADDR = (1 << 0),
 };
 
+/** Which fields of `ucp_conn_request_attr_t` are asked for. */
 enum ucp_conn_request_attr_field {
     UCP_CONN_REQUEST_ATTR_FIELD_CLIENT_ADDR = (1 << 0),
     UCP_CONN_REQUEST_ATTR_FIELD_CLIENT_ID = (1 << 1),
 };
 
+/** Which fields of `ucp_mem_map_params_t` are valid. */
 enum ucp_mem_map_params_field {
     UCP_MEM_MAP_PARAM_FIELD_ADDRESS = (1 << 0),
     UCP_MEM_MAP_PARAM_FIELD_LENGTH = (1 << 1),
@@ -249,40 +310,59 @@ enum ucp_mem_map_params_field {
     UCP_MEM_MAP_PARAM_FIELD_EXPORTED_MEMH_BUFFER = (1 << 5),
 };
 
+/** Which fields of `ucp_mem_advise_params_t` are valid. */
 enum ucp_mem_advise_params_field {
     UCP_MEM_ADVISE_PARAM_FIELD_ADDRESS = (1 << 0),
     UCP_MEM_ADVISE_PARAM_FIELD_LENGTH = (1 << 1),
     UCP_MEM_ADVISE_PARAM_FIELD_ADVICE = (1 << 2),
 };
 
+/** Flags of `ucp_mem_map`. */
 enum ucp_mem_map_enum {
+    /** Registration may be left for later. */
     UCP_MEM_MAP_NONBLOCK = (1 << 0),
+    /** Memory is to be allocated. */
     UCP_MEM_MAP_ALLOCATE = (1 << 1),
+    /** It is to be allocated at the given address. */
     UCP_MEM_MAP_FIXED = (1 << 2),
+    /** All processes map memory with the same parameters, so that keys may be equal. */
     UCP_MEM_MAP_SYMMETRIC_RKEY = (1 << 3),
+    /** Pages are to be resident. */
     UCP_MEM_MAP_LOCK = (1 << 4),
 };
 
+/** Who may do what with mapped memory. */
 enum ucp_mem_map_prot_enum {
+    /** This process reads. */
     UCP_MEM_MAP_PROT_LOCAL_READ = (1 << 0),
+    /** This process writes. */
     UCP_MEM_MAP_PROT_LOCAL_WRITE = (1 << 1),
+    /** Peers read. */
     UCP_MEM_MAP_PROT_REMOTE_READ = (1 << 8),
+    /** Peers write. */
     UCP_MEM_MAP_PROT_REMOTE_WRITE = (1 << 9),
 };
 
+/** What memory will be used for. */
 enum ucp_mem_advice {
+    /** Nothing special. */
     UCP_MADV_NORMAL = 0,
+    /** It will be used soon. */
     UCP_MADV_WILLNEED = 1,
 };
 
+/** Which fields of `ucp_memh_pack_params_t` are valid. */
 enum ucp_memh_pack_params_field {
     UCP_MEMH_PACK_PARAM_FIELD_FLAGS = (1 << 0),
 };
 
+/** Flags of `ucp_memh_pack`. */
 enum ucp_memh_pack_flags {
+    /** For use by other processes of this host, instead of a remote key. */
     UCP_MEMH_PACK_FLAG_EXPORT = (1 << 0),
 };
 
+/** What is valid in `ucp_request_param_t`, and flags of the operation. */
 typedef enum {
     UCP_OP_ATTR_FIELD_REQUEST = (1 << 0),
     UCP_OP_ATTR_FIELD_CALLBACK = (1 << 1),
@@ -296,12 +376,17 @@ typedef enum {
     UCP_OP_ATTR_FIELD_REMOTE_DATATYPE = (1 << 9),
     UCP_OP_ATTR_FIELD_REMOTE = (1 << 10),
     UCP_OP_ATTR_FIELD_REMOTE_COUNT = (1 << 11),
+    /** Never complete at once: a request is returned and its callback called. */
     UCP_OP_ATTR_FLAG_NO_IMM_CMPL = (1 << 16),
+    /** Complete soon rather than with the least work: copy the data if that helps. */
     UCP_OP_ATTR_FLAG_FAST_CMPL = (1 << 17),
+    /** Complete at once or fail with `UCS_ERR_NO_RESOURCE`. */
     UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL = (1 << 18),
+    /** More operations follow: optimise for their number, not for the time of each. */
     UCP_OP_ATTR_FLAG_MULTI_SEND = (1 << 19),
 } ucp_op_attr_t;
 
+/** Which fields of `ucp_request_attr_t` are asked for. */
 typedef enum {
     UCP_REQUEST_ATTR_FIELD_INFO_STRING = (1 << 0),
     UCP_REQUEST_ATTR_FIELD_INFO_STRING_SIZE = (1 << 1),
@@ -309,10 +394,13 @@ typedef enum {
     UCP_REQUEST_ATTR_FIELD_MEM_TYPE = (1 << 3),
 } ucp_req_attr_field;
 
+/** Flags of `ucp_stream_recv_nbx`. */
 typedef enum {
+    /** Complete only when the whole buffer is filled. */
     UCP_STREAM_RECV_FLAG_WAITALL = (1 << 0),
 } ucp_stream_recv_flags_t;
 
+/** Which fields of `ucp_worker_params_t` are valid. */
 enum ucp_worker_params_field {
     UCP_WORKER_PARAM_FIELD_THREAD_MODE = (1 << 0),
     UCP_WORKER_PARAM_FIELD_CPU_MASK = (1 << 1),
@@ -325,14 +413,19 @@ enum ucp_worker_params_field {
     UCP_WORKER_PARAM_FIELD_CLIENT_ID = (1 << 8),
 };
 
+/** Flags of `ucp_worker_params_t`. */
 typedef enum {
+    /** Say nothing about requests that were not freed when the worker is destroyed. */
     UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK = (1 << 0),
 } ucp_worker_flags_t;
 
+/** What a worker address is to hold. */
 typedef enum {
+    /** Nothing that only reaches within a host. */
     UCP_WORKER_ADDRESS_FLAG_NET_ONLY = (1 << 0),
 } ucp_worker_address_flags_t;
 
+/** Which fields of `ucp_worker_attr_t` are asked for. */
 enum ucp_worker_attr_field {
     UCP_WORKER_ATTR_FIELD_THREAD_MODE = (1 << 0),
     UCP_WORKER_ATTR_FIELD_ADDRESS = (1 << 1),
@@ -342,85 +435,151 @@ enum ucp_worker_attr_field {
     UCP_WORKER_ATTR_FIELD_MAX_INFO_STRING = (1 << 5),
 };
 
+/** Which fields of `ucp_worker_address_attr_t` are asked for. */
 enum ucp_worker_address_attr_field {
     UCP_WORKER_ADDRESS_ATTR_FIELD_UID = (1 << 0),
 };
 
+/** Parameters of `ucp_worker_set_am_recv_handler`. */
 struct ucp_am_handler_param {
+    /** Mask of `ucp_am_handler_param_field`. */
     uint64_t field_mask;
+    /** Id of the messages. */
     unsigned int id;
+    /** Mask of `ucp_am_cb_flags`. */
     uint32_t flags;
+    /** The function that gets them. */
     ucp_am_recv_callback_t cb;
+    /** Passed to it. */
     void *arg;
 };
 
+/** What an active message handler gets beside the message. */
 struct ucp_am_recv_param {
+    /** Mask of `ucp_am_recv_attr_t`. */
     uint64_t recv_attr;
+    /** An endpoint to the sender. */
     ucp_ep_h reply_ep;
 };
 
+/** The functions of a generic datatype. */
 struct ucp_generic_dt_ops {
+    /**
+     * Begins to pack `count` elements at `buffer`; returns the state that the functions below get.
+     */
     void *(*start_pack)(void*, const void*, size_t);
+    /**
+     * Begins to unpack to `count` elements at `buffer`; returns the state that the functions below
+     * get.
+     */
     void *(*start_unpack)(void*, void*, size_t);
+    /** Number of bytes of the packed message. */
     size_t (*packed_size)(void*);
+    /**
+     * Packs bytes from `offset` on into at most `max_length` bytes at `dest`; returns how many.
+     */
     size_t (*pack)(void*, size_t, void*, size_t);
+    /** Unpacks `length` bytes at `src`, which stand at `offset` of the message. */
     ucs_status_t (*unpack)(void*, size_t, const void*, size_t);
+    /** Ends packing or unpacking: called once per start. */
     void (*finish)(void*);
 };
 
+/** Parameters of `ucp_init`. */
 struct ucp_params {
+    /** Mask of `ucp_params_field`. */
     uint64_t field_mask;
+    /** Mask of `ucp_feature`. */
     uint64_t features;
+    /** Bytes that the user wants in each request. */
     size_t request_size;
+    /** Called for memory of a request when it is first allocated. */
     ucp_request_init_callback_t request_init;
+    /** Called for memory of a request when it is finally freed. */
     ucp_request_cleanup_callback_t request_cleanup;
+    /** The bits of a tag that tell senders apart. */
     uint64_t tag_sender_mask;
+    /** Not 0 if workers of this context are used by several threads at once. */
     int mt_workers_shared;
+    /** Number of endpoints to expect. */
     size_t estimated_num_eps;
+    /** Number of processes on this host to expect. */
     size_t estimated_num_ppn;
+    /** Name for messages to people. */
     const char *name;
+    /** Index of this process among those of its host. */
     size_t node_local_id;
 };
 
+/** What the library can do. */
 struct ucp_lib_attr {
+    /** Mask of `ucp_lib_attr_field`. */
     uint64_t field_mask;
+    /** The highest thread mode that a worker can have. */
     ucs_thread_mode_t max_thread_level;
 };
 
+/** Attributes of a context. */
 struct ucp_context_attr {
+    /** Mask of `ucp_context_attr_field`. */
     uint64_t field_mask;
+    /** Bytes that the library needs in each request, before those of the user. */
     size_t request_size;
+    /** The thread mode that calls on the context itself may use. */
     ucs_thread_mode_t thread_mode;
+    /** Mask of the memory types that are supported (bits by `ucs_memory_type_t`). */
     uint64_t memory_types;
+    /** Name, with a terminating zero. */
     char name[32];
+    /** Bytes of a counter that remote devices increment. */
     size_t device_counter_size;
 };
 
+/** One buffer of a list. */
 struct ucp_dt_iov {
+    /** Its address. */
     void *buffer;
+    /** Its bytes. */
     size_t length;
 };
 
+/** Attributes of a datatype. */
 struct ucp_datatype_attr {
+    /** Mask of `ucp_datatype_attr_field`. */
     uint64_t field_mask;
+    /** Bytes of the packed message. */
     size_t packed_size;
+    /** Given: the buffer that the size is asked for. */
     const void *buffer;
+    /** Given: its number of elements. */
     size_t count;
 };
 
+/** The local side of a list of transfers: arrays with an element for each. */
 struct ucp_dt_local_sgl_t {
+    /** Mask of `ucp_dt_local_sgl_field`. */
     uint64_t field_mask;
+    /** Local addresses. */
     void *const *buffers;
+    /** Bytes of a block. */
     const size_t *lengths;
+    /** Memory handles of the buffers. */
     const ucp_mem_h *memhs;
+    /** Numbers of blocks. */
     const size_t *counts;
+    /** Bytes from one block to the next. */
     const size_t *strides;
 };
 
+/** The remote side of a list of transfers. */
 struct ucp_dt_remote_sgl_t {
+    /** Mask of `ucp_dt_remote_sgl_field`. */
     uint64_t field_mask;
+    /** Remote addresses. */
     const uint64_t *remote_addrs;
+    /** Bytes of a block. */
     const size_t *lengths;
+    /** Keys of the remote memory. */
     const ucp_rkey_h *rkeys;
 };
 
@@ -428,73 +587,119 @@ typedef enum ucp_ep_perf_param_field ucp_ep_perf_param_field_t;
 
 typedef enum ucp_ep_perf_attr_field ucp_ep_perf_attr_field_t;
 
+/** Attributes of an endpoint. */
 struct ucp_ep_attr {
+    /** Mask of `ucp_ep_attr_field`. */
     uint64_t field_mask;
+    /** Name, with a terminating zero. */
     char name[32];
+    /** Local socket address; `UCS_ERR_NOT_CONNECTED` without one. */
     struct sockaddr_storage local_sockaddr;
+    /** Socket address of the peer. */
     struct sockaddr_storage remote_sockaddr;
+    /** Given: room for the names of transports and devices. Becomes those that are used. */
     ucp_transports_t transports;
+    /** What was given when the endpoint was created. */
     void *user_data;
 };
 
+/** The operation that an estimate is asked for. */
 struct ucp_ep_evaluate_perf_param_t {
     uint64_t field_mask;
+    /** Bytes. */
     size_t message_size;
 };
 
+/** An estimate. */
 struct ucp_ep_evaluate_perf_attr_t {
     uint64_t field_mask;
+    /** Seconds. */
     double estimated_time;
 };
 
+/** Attributes of a listener. */
 struct ucp_listener_attr {
+    /** Mask of `ucp_listener_attr_field`. */
     uint64_t field_mask;
+    /** The address it listens on. */
     struct sockaddr_storage sockaddr;
 };
 
+/** Attributes of a connection request. */
 struct ucp_conn_request_attr {
+    /** Mask of `ucp_conn_request_attr_field`. */
     uint64_t field_mask;
+    /** Socket address of the client. */
     struct sockaddr_storage client_address;
+    /** Id of the client's worker. */
     uint64_t client_id;
 };
 
+/** Parameters of `ucp_listener_create`. */
 struct ucp_listener_params {
+    /** Mask of `ucp_listener_params_field`. */
     uint64_t field_mask;
+    /** The address to listen on; port 0 lets the system choose. */
     ucs_sock_addr_t sockaddr;
+    /** Called with a new endpoint for each connection. Older form of `conn_handler`. */
     ucp_listener_accept_handler_t accept_handler;
+    /**
+     * Called with each connection request, which is to be passed to `ucp_ep_create` or
+     * `ucp_listener_reject`.
+     */
     ucp_listener_conn_handler_t conn_handler;
 };
 
+/** Parameters of `ucp_mem_map`. */
 struct ucp_mem_map_params {
+    /** Mask of `ucp_mem_map_params_field`. */
     uint64_t field_mask;
+    /** Start of the memory; NULL lets the library choose when it allocates. */
     void *address;
+    /** Bytes. */
     size_t length;
+    /** Mask of `UCP_MEM_MAP_*`. */
     unsigned int flags;
+    /** Mask of `UCP_MEM_MAP_PROT_*`; all of them if not given. */
     unsigned int prot;
+    /** Type of the memory; found out if not given. */
     ucs_memory_type_t memory_type;
+    /** A handle that another process exported by `ucp_memh_pack`. */
     const void *exported_memh_buffer;
 };
 
 typedef enum ucp_mem_advice ucp_mem_advice_t;
 
+/** Parameters of `ucp_mem_advise`. */
 struct ucp_mem_advise_params {
+    /** Mask of `ucp_mem_advise_params_field`. */
     uint64_t field_mask;
+    /** Start of the range. */
     void *address;
+    /** Its bytes. */
     size_t length;
+    /** What it will be used for. */
     ucp_mem_advice_t advice;
 };
 
+/** Parameters of `ucp_memh_pack`. */
 struct ucp_memh_pack_params {
+    /** Mask of `ucp_memh_pack_params_field`. */
     uint64_t field_mask;
+    /** Mask of `ucp_memh_pack_flags`. */
     uint64_t flags;
 };
 
+/** Parameters of `ucp_memh_buffer_release`: none so far. */
 struct ucp_memh_buffer_release_params {
     uint64_t field_mask;
 };
 
+/** What a tagged receive got. */
 struct ucp_tag_recv_info {
+    /** The whole tag of the message. */
     ucp_tag_t sender_tag;
+    /** Bytes received. */
     size_t length;
 };
 
@@ -510,70 +715,124 @@ union ucp_request_param_recv_info {
     ucp_tag_recv_info_t *tag_info;
 };
 
+/** Optional parameters of an operation. */
 struct ucp_request_param_t {
+    /** Mask of `ucp_op_attr_t`. */
     uint32_t op_attr_mask;
+    /** Flags of the particular operation. */
     uint32_t flags;
+    /**
+     * Memory of the caller for the request: the library uses the bytes before it, as many as the
+     * context says.
+     */
     void *request;
+    /** Called when the operation has ended, unless it did at once. */
     union ucp_request_param_cb cb;
+    /** Type of the elements; bytes if not given. */
     ucp_datatype_t datatype;
+    /** Passed to the callback. */
     void *user_data;
+    /** Where an atomic operation writes the value before. */
     void *reply_buffer;
+    /** Type of the buffer's memory; found out if not given. */
     ucs_memory_type_t memory_type;
+    /** Where a receive that completes at once writes what it got. */
     union ucp_request_param_recv_info recv_info;
+    /** Memory handle of the buffer. */
     ucp_mem_h memh;
+    /** Type of the remote elements. */
     ucp_datatype_t remote_datatype;
+    /** Description of the remote side, by its datatype. */
     const void *remote;
+    /** Number of remote elements. */
     size_t remote_count;
 };
 
+/** Attributes of a request. */
 struct ucp_request_attr_t {
+    /** Mask of `ucp_req_attr_field`. */
     uint64_t field_mask;
+    /** Given: room for a description for people. */
     char *debug_string;
+    /** Given: its bytes. */
     size_t debug_string_size;
+    /** As `ucp_request_check_status`. */
     ucs_status_t status;
+    /** Memory type of the buffer. */
     ucs_memory_type_t mem_type;
 };
 
+/** Parameters of `ucp_rkey_compare`: none so far. */
 struct ucp_rkey_compare_params {
     uint64_t field_mask;
 };
 
+/** An endpoint that has stream data. */
 struct ucp_stream_poll_ep {
     ucp_ep_h ep;
+    /** What was given when the endpoint was created. */
     void *user_data;
     unsigned int flags;
     uint8_t reserved[16];
 };
 
+/** Attributes of a worker. */
 struct ucp_worker_attr {
+    /** Mask of `ucp_worker_attr_field`. */
     uint64_t field_mask;
+    /** How threads may use the worker. */
     ucs_thread_mode_t thread_mode;
+    /** Given: what the address is to hold. */
     uint32_t address_flags;
+    /** The address, to be released by `ucp_worker_release_address`. */
     ucp_address_t *address;
+    /** Its bytes. */
     size_t address_length;
+    /** The longest header of an active message, in bytes. */
     size_t max_am_header;
+    /** Name, with a terminating zero. */
     char name[32];
+    /** Bytes that hold any description of a request. */
     size_t max_debug_string;
 };
 
+/** Parameters of `ucp_worker_create`. */
 struct ucp_worker_params {
+    /** Mask of `ucp_worker_params_field`. */
     uint64_t field_mask;
+    /** How threads use the worker; by one only, if not given. */
     ucs_thread_mode_t thread_mode;
+    /** Processors near which resources are to be. */
     ucs_cpu_set_t cpu_mask;
+    /** Mask of `ucp_wakeup_event_t`: what wakes a waiter. */
     unsigned int events;
+    /** Passed to wake-up of an outer event loop. */
     void *user_data;
+    /** An event descriptor (epoll) of the caller that the worker adds its own to. */
     int event_fd;
+    /** Mask of `ucp_worker_flags_t`. */
     uint64_t flags;
+    /** Name for messages to people. */
     const char *name;
+    /** Alignment in bytes of the data of active messages. */
     size_t am_alignment;
+    /** Id that is sent with connection requests. */
     uint64_t client_id;
 };
 
+/** What a worker address says. */
 struct ucp_worker_address_attr {
+    /** Mask of `ucp_worker_address_attr_field`. */
     uint64_t field_mask;
+    /** Unique id of the worker. */
     uint64_t worker_uid;
 };
 
+/**
+ * Sends an active message: a header of `header_length` bytes, at most what the worker says, and
+ * `count` elements at `buffer`. The function that the peer set for `id` is called there. The
+ * header must stay until completion, unless `UCP_AM_SEND_FLAG_COPY_HEADER` is set.
+ */
 ucs_status_ptr_t ucp_am_send_nbx(ucp_ep_h ep,
                                  unsigned int id,
                                  const void *header,
@@ -582,14 +841,21 @@ ucs_status_ptr_t ucp_am_send_nbx(ucp_ep_h ep,
                                  size_t count,
                                  const ucp_request_param_t *param);
 
+/** Receives the data of an active message that its handler got as a descriptor, and kept. */
 ucs_status_ptr_t ucp_am_recv_data_nbx(ucp_worker_h worker,
                                       void *data_desc,
                                       void *buffer,
                                       size_t count,
                                       const ucp_request_param_t *param);
 
+/** Releases data of an active message that its handler kept by returning `UCS_INPROGRESS`. */
 void ucp_am_data_release(ucp_worker_h worker, void *data);
 
+/**
+ * An atomic operation on the peer's memory at `remote_addr`, of the 4 or 8 bytes that `param`
+ * says. `buffer` is the operand; with `UCP_OP_ATTR_FIELD_REPLY_BUFFER` the value before is written
+ * there. `count` must be 1.
+ */
 ucs_status_ptr_t ucp_atomic_op_nbx(ucp_ep_h ep,
                                    ucp_atomic_op_t opcode,
                                    const void *buffer,
@@ -598,114 +864,248 @@ ucs_status_ptr_t ucp_atomic_op_nbx(ucp_ep_h ep,
                                    ucp_rkey_h rkey,
                                    const ucp_request_param_t *param);
 
+/** Writes what the library can do in general into the fields of `attr` that its mask asks for. */
 ucs_status_t ucp_lib_query(ucp_lib_attr_t *attr);
 
+/**
+ * Reads the configuration: defaults, then files, then environment variables. `env_prefix` (may be
+ * NULL) names variables that are read as `<prefix>_UCX_...` before plain `UCX_...` ones.
+ * `filename` must be NULL. `*config_p` is to be released by `ucp_config_release`.
+ *
+ * Returns `UCS_OK`, or an error if a value can't be read.
+ */
 ucs_status_t ucp_config_read(const char *env_prefix, const char *filename, ucp_config_t **config_p);
 
+/** Releases what `ucp_config_read` gave. Contexts created from it are not affected. */
 void ucp_config_release(ucp_config_t *config);
 
+/**
+ * Sets one variable of a configuration; `name` has no prefix (`TLS`, not `UCX_TLS`).
+ *
+ * Returns `UCS_OK`, `UCS_ERR_NO_ELEM` for an unknown name, `UCS_ERR_INVALID_PARAM` for a bad
+ * value.
+ */
 ucs_status_t ucp_config_modify(ucp_config_t *config, const char *name, const char *value);
 
+/**
+ * Writes a configuration as text to `stream`. `title` heads it; `print_flags` says what is written
+ * of each variable.
+ */
 void ucp_config_print(const ucp_config_t *config,
                       FILE *stream,
                       const char *title,
                       ucs_config_print_flags_t print_flags);
 
+/** Version of the library that runs: `*major_version`, `*minor_version`, `*release_number`. */
 void ucp_get_version(unsigned int *major_version,
                      unsigned int *minor_version,
                      unsigned int *release_number);
 
+/** Version of the library that runs, as text. */
 const char *ucp_get_version_string(void);
 
+/**
+ * Creates a context, the root of all other objects. The API version is that of the headers the
+ * caller was compiled with; programs call `ucp_init`. `params` must say which features are wanted.
+ * `config` may be NULL: it is read from the environment then. `*context_p` is to be freed by
+ * `ucp_cleanup`.
+ *
+ * Returns `UCS_OK`, `UCS_ERR_INVALID_PARAM`, `UCS_ERR_NO_DEVICE` if no transport serves the
+ * features, `UCS_ERR_NO_MEMORY`.
+ */
 ucs_status_t ucp_init_version(unsigned int api_major_version,
                               unsigned int api_minor_version,
                               const ucp_params_t *params,
                               const ucp_config_t *config,
                               ucp_context_h *context_p);
 
+/** Frees a context. Its workers must have been destroyed before. */
 void ucp_cleanup(ucp_context_h context_p);
 
+/** Writes those attributes of a context into `attr` that its mask asks for. */
 ucs_status_t ucp_context_query(ucp_context_h context_p, ucp_context_attr_t *attr);
 
+/** Writes the memory domains, devices and transports of a context as text to `stream`. */
 void ucp_context_print_info(ucp_context_h context, FILE *stream);
 
+/**
+ * Makes a datatype out of functions that pack and unpack; `context` is passed to them. To be
+ * destroyed by `ucp_dt_destroy`.
+ */
 ucs_status_t ucp_dt_create_generic(const ucp_generic_dt_ops_t *ops,
                                    void *context,
                                    ucp_datatype_t *datatype_p);
 
+/** Destroys a datatype that `ucp_dt_create_generic` made. Others need not be destroyed. */
 void ucp_dt_destroy(ucp_datatype_t datatype);
 
+/** Writes those attributes of a datatype into `attr` that its mask asks for. */
 ucs_status_t ucp_dt_query(ucp_datatype_t datatype, ucp_datatype_attr_t *attr);
 
+/**
+ * Creates an endpoint: a connection to one peer. `params` names the peer by a worker address, a
+ * socket address, or a connection request that a listener received. The connection is made when it
+ * is first needed.
+ *
+ * Returns `UCS_OK`, `UCS_ERR_UNREACHABLE` if no transport reaches the peer,
+ * `UCS_ERR_INVALID_ADDR`, `UCS_ERR_INVALID_PARAM`.
+ */
 ucs_status_t ucp_ep_create(ucp_worker_h worker, const ucp_ep_params_t *params, ucp_ep_h *ep_p);
 
+/**
+ * Closes an endpoint, which must not be used afterwards. What was posted is flushed first, unless
+ * `UCP_EP_CLOSE_FLAG_FORCE` is among the flags of `param`: then it ends with `UCS_ERR_CANCELED`.
+ *
+ * Returns NULL if done, a request to be progressed and freed, or an error as a pointer.
+ */
 ucs_status_ptr_t ucp_ep_close_nbx(ucp_ep_h ep, const ucp_request_param_t *param);
 
+/** Writes the lanes and protocols of an endpoint as text to `stream`. */
 void ucp_ep_print_info(ucp_ep_h ep, FILE *stream);
 
+/**
+ * Completes when all operations of the endpoint that were posted before are complete, here and at
+ * the peer.
+ */
 ucs_status_ptr_t ucp_ep_flush_nbx(ucp_ep_h ep, const ucp_request_param_t *param);
 
+/** Estimates how long an operation on the endpoint takes. */
 ucs_status_t ucp_ep_evaluate_perf(ucp_ep_h ep,
                                   const ucp_ep_evaluate_perf_param_t *param,
                                   ucp_ep_evaluate_perf_attr_t *attr);
 
+/**
+ * Makes a key out of what `ucp_rkey_pack` or `ucp_memh_pack` gave at the peer, for use on this
+ * endpoint. To be destroyed by `ucp_rkey_destroy`.
+ *
+ * Returns `UCS_OK`, `UCS_ERR_UNREACHABLE` if no lane can use it, `UCS_ERR_INVALID_PARAM`.
+ */
 ucs_status_t ucp_ep_rkey_unpack(ucp_ep_h ep, const void *rkey_buffer, ucp_rkey_h *rkey_p);
 
+/** Writes those attributes of an endpoint into `attr` that its mask asks for. */
 ucs_status_t ucp_ep_query(ucp_ep_h ep, ucp_ep_attr_t *attr);
 
+/**
+ * Listens on a socket address; connection requests arrive at the handler that `params` names. To
+ * be destroyed by `ucp_listener_destroy`.
+ *
+ * Returns `UCS_OK`, `UCS_ERR_BUSY` if the address is in use, `UCS_ERR_INVALID_PARAM`,
+ * `UCS_ERR_UNSUPPORTED`.
+ */
 ucs_status_t ucp_listener_create(ucp_worker_h worker,
                                  const ucp_listener_params_t *params,
                                  ucp_listener_h *listener_p);
 
+/** Stops listening. Endpoints that were accepted live on. */
 void ucp_listener_destroy(ucp_listener_h listener);
 
+/**
+ * Writes those attributes of a listener into `attr` that its mask asks for, such as the port that
+ * was chosen.
+ */
 ucs_status_t ucp_listener_query(ucp_listener_h listener, ucp_listener_attr_t *attr);
 
+/** Writes those attributes of a connection request into `attr` that its mask asks for. */
 ucs_status_t ucp_conn_request_query(ucp_conn_request_h conn_request, ucp_conn_request_attr_t *attr);
 
+/**
+ * Refuses a connection request, which must not be used afterwards. The client gets
+ * `UCS_ERR_REJECTED`.
+ */
 ucs_status_t ucp_listener_reject(ucp_listener_h listener, ucp_conn_request_h conn_request);
 
+/**
+ * Registers memory for access by the network, or allocates such memory. To be undone by
+ * `ucp_mem_unmap`.
+ *
+ * Returns `UCS_OK`, `UCS_ERR_INVALID_PARAM`, `UCS_ERR_NO_MEMORY`, `UCS_ERR_IO_ERROR`.
+ */
 ucs_status_t ucp_mem_map(ucp_context_h context,
                          const ucp_mem_map_params_t *params,
                          ucp_mem_h *memh_p);
 
+/** Undoes `ucp_mem_map`. No operation may use the memory any more. */
 ucs_status_t ucp_mem_unmap(ucp_context_h context, ucp_mem_h memh);
 
+/** Writes those attributes of registered memory into `attr` that its mask asks for. */
 ucs_status_t ucp_mem_query(ucp_mem_h memh, ucp_mem_attr_t *attr);
 
+/**
+ * Maps memory as `mem_spec` says (a size, with an optional type) and writes the outcome to
+ * `stream`.
+ */
 void ucp_mem_print_info(const char *mem_spec, ucp_context_h context, FILE *stream);
 
+/** Tells what a range of mapped memory will be used for. */
 ucs_status_t ucp_mem_advise(ucp_context_h context, ucp_mem_h memh, ucp_mem_advise_params_t *params);
 
+/**
+ * Packs a memory handle to be sent elsewhere: a remote key, or with `UCP_MEMH_PACK_FLAG_EXPORT` a
+ * handle for other processes of this host. To be released by `ucp_memh_buffer_release`.
+ */
 ucs_status_t ucp_memh_pack(ucp_mem_h memh,
                            const ucp_memh_pack_params_t *params,
                            void **buffer_p,
                            size_t *buffer_size_p);
 
+/** Releases what `ucp_memh_pack` gave. */
 void ucp_memh_buffer_release(void *buffer, const ucp_memh_buffer_release_params_t *params);
 
+/** Writes those attributes of a request into `attr` that its mask asks for. */
 ucs_status_t ucp_request_query(void *request, ucp_request_attr_t *attr);
 
+/** `UCS_INPROGRESS`, or how the operation ended. */
 ucs_status_t ucp_request_check_status(void *request);
 
+/**
+ * Like `ucp_request_check_status`, for a tagged receive; `info` is written when it is complete.
+ */
 ucs_status_t ucp_tag_recv_request_test(void *request, ucp_tag_recv_info_t *info);
 
+/**
+ * Like `ucp_request_check_status`, for a stream receive; `*length_p` becomes the number of bytes
+ * when it is complete.
+ */
 ucs_status_t ucp_stream_recv_request_test(void *request, size_t *length_p);
 
+/**
+ * Asks for the end of an operation. A receive that matched no message yet ends with
+ * `UCS_ERR_CANCELED`; others may complete as if nothing was asked. The request must be freed as
+ * usual.
+ */
 void ucp_request_cancel(ucp_worker_h worker, void *request);
 
+/**
+ * Frees a request; of one that is in progress, when it ends, and without calling its callback.
+ */
 void ucp_request_free(void *request);
 
+/**
+ * Compares two keys; `*result` is 0 if they are for the same memory and can be used alike, else
+ * negative or positive: an order.
+ */
 ucs_status_t ucp_rkey_compare(ucp_worker_h worker,
                               ucp_rkey_h rkey1,
                               ucp_rkey_h rkey2,
                               const ucp_rkey_compare_params_t *params,
                               int *result);
 
+/**
+ * Address in this process of remote memory that both processes can access, for loads and stores.
+ *
+ * Returns `UCS_OK`, or `UCS_ERR_UNREACHABLE` if there is none.
+ */
 ucs_status_t ucp_rkey_ptr(ucp_rkey_h rkey, uint64_t raddr, void **addr_p);
 
+/** Destroys a key. No operation may use it any more. */
 void ucp_rkey_destroy(ucp_rkey_h rkey);
 
+/**
+ * Writes `count` elements at `buffer` to the peer's memory at `remote_addr`.
+ *
+ * Returns NULL if the buffer may be used again, a request, or an error as a pointer. A flush makes
+ * sure that it is there.
+ */
 ucs_status_ptr_t ucp_put_nbx(ucp_ep_h ep,
                              const void *buffer,
                              size_t count,
@@ -713,6 +1113,7 @@ ucs_status_ptr_t ucp_put_nbx(ucp_ep_h ep,
                              ucp_rkey_h rkey,
                              const ucp_request_param_t *param);
 
+/** Reads `count` elements from the peer's memory at `remote_addr` to `buffer`. */
 ucs_status_ptr_t ucp_get_nbx(ucp_ep_h ep,
                              void *buffer,
                              size_t count,
@@ -720,33 +1121,60 @@ ucs_status_ptr_t ucp_get_nbx(ucp_ep_h ep,
                              ucp_rkey_h rkey,
                              const ucp_request_param_t *param);
 
+/** Sends `count` elements at `buffer` as part of the endpoint's stream of bytes. */
 ucs_status_ptr_t ucp_stream_send_nbx(ucp_ep_h ep,
                                      const void *buffer,
                                      size_t count,
                                      const ucp_request_param_t *param);
 
+/**
+ * Receives stream data into `count` elements at `buffer`; `*length` becomes the number of bytes if
+ * it completes at once.
+ */
 ucs_status_ptr_t ucp_stream_recv_nbx(ucp_ep_h ep,
                                      void *buffer,
                                      size_t count,
                                      size_t *length,
                                      const ucp_request_param_t *param);
 
+/**
+ * Stream data that has arrived, where it lies; `*length` becomes its size in bytes. To be released
+ * by `ucp_stream_data_release`.
+ *
+ * Returns NULL if there is none, or an error as a pointer.
+ */
 ucs_status_ptr_t ucp_stream_recv_data_nb(ucp_ep_h ep, size_t *length);
 
+/** Releases what `ucp_stream_recv_data_nb` gave. */
 void ucp_stream_data_release(ucp_ep_h ep, void *data);
 
+/**
+ * Sends `count` elements at `buffer` with a tag.
+ *
+ * Returns NULL if the buffer may be used again, a request to be progressed and freed, or an error
+ * as a pointer.
+ */
 ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h ep,
                                   const void *buffer,
                                   size_t count,
                                   ucp_tag_t tag,
                                   const ucp_request_param_t *param);
 
+/** Like `ucp_tag_send_nbx`, but completes only when the receiver has matched the message. */
 ucs_status_ptr_t ucp_tag_send_sync_nbx(ucp_ep_h ep,
                                        const void *buffer,
                                        size_t count,
                                        ucp_tag_t tag,
                                        const ucp_request_param_t *param);
 
+/**
+ * Receives a message whose tag equals `tag` in the bits of `tag_mask` into `count` elements at
+ * `buffer`.
+ *
+ * Returns NULL if it was received (with `UCP_OP_ATTR_FIELD_RECV_INFO` only), a request, or an
+ * error as a pointer. A message that is longer than the buffer ends with
+ * `UCS_ERR_MESSAGE_TRUNCATED`.
+ */
 ucs_status_ptr_t ucp_tag_recv_nbx(ucp_worker_h worker,
                                   void *buffer,
                                   size_t count,
@@ -754,54 +1182,115 @@ ucs_status_ptr_t ucp_tag_recv_nbx(ucp_worker_h worker,
                                   ucp_tag_t tag_mask,
                                   const ucp_request_param_t *param);
 
+/**
+ * Looks for a message that has arrived and was not received yet. With `remove` it is taken out,
+ * and can be received only by `ucp_tag_msg_recv_nbx`. `info` becomes its tag and length.
+ *
+ * Returns a handle of the message, or NULL.
+ */
 ucp_tag_message_h ucp_tag_probe_nb(ucp_worker_h worker,
                                    ucp_tag_t tag,
                                    ucp_tag_t tag_mask,
                                    int remove,
                                    ucp_tag_recv_info_t *info);
 
+/** Receives a message that `ucp_tag_probe_nb` took out. */
 ucs_status_ptr_t ucp_tag_msg_recv_nbx(ucp_worker_h worker,
                                       void *buffer,
                                       size_t count,
                                       ucp_tag_message_h message,
                                       const ucp_request_param_t *param);
 
+/**
+ * Creates a worker: what progresses communication, receives, and has an address. It is to be
+ * destroyed by `ucp_worker_destroy`.
+ */
 ucs_status_t ucp_worker_create(ucp_context_h context,
                                const ucp_worker_params_t *params,
                                ucp_worker_h *worker_p);
 
+/** Destroys a worker. Endpoints that are still open are closed without waiting. */
 void ucp_worker_destroy(ucp_worker_h worker);
 
+/**
+ * Writes those attributes of a worker into `attr` that its mask asks for. An address that was
+ * asked for is to be released by `ucp_worker_release_address`.
+ */
 ucs_status_t ucp_worker_query(ucp_worker_h worker, ucp_worker_attr_t *attr);
 
+/** Writes what a worker uses as text to `stream`. */
 void ucp_worker_print_info(ucp_worker_h worker, FILE *stream);
 
+/** Releases an address that the worker gave. */
 void ucp_worker_release_address(ucp_worker_h worker, ucp_address_t *address);
 
+/** Writes what a worker address says about its worker into `attr`. */
 ucs_status_t ucp_worker_address_query(ucp_address_t *address, ucp_worker_address_attr_t *attr);
 
+/**
+ * Progresses all communication of a worker, and calls callbacks. Never blocks.
+ *
+ * Returns the number of events that were handled; 0 also when called from within a callback.
+ */
 unsigned int ucp_worker_progress(ucp_worker_h worker);
 
+/**
+ * Lists endpoints that have stream data to be received: at most `max_eps` are written to
+ * `poll_eps`.
+ *
+ * Returns their number, or a negative status code.
+ */
 ssize_t ucp_stream_worker_poll(ucp_worker_h worker,
                                ucp_stream_poll_ep_t *poll_eps,
                                size_t max_eps,
                                unsigned int flags);
 
+/**
+ * File descriptor that becomes readable when the worker has something to do, for `poll` or
+ * `epoll`. It belongs to the worker. Call `ucp_worker_arm` before each wait.
+ *
+ * Returns `UCS_OK`, or `UCS_ERR_UNSUPPORTED` without `UCP_FEATURE_WAKEUP`.
+ */
 ucs_status_t ucp_worker_get_efd(ucp_worker_h worker, int *fd);
 
+/**
+ * Blocks until the worker has something to do. Meant for use between calls of
+ * `ucp_worker_progress`.
+ */
 ucs_status_t ucp_worker_wait(ucp_worker_h worker);
 
+/**
+ * Waits a little until the memory at `address` changes, or something else wakes the processor.
+ */
 void ucp_worker_wait_mem(ucp_worker_h worker, void *address);
 
+/**
+ * Prepares the worker's file descriptor for a wait.
+ *
+ * Returns `UCS_OK` if the caller may wait now, `UCS_ERR_BUSY` if there are events: progress first,
+ * then arm again.
+ */
 ucs_status_t ucp_worker_arm(ucp_worker_h worker);
 
+/** Wakes a thread that waits for this worker. May be called from any thread. */
 ucs_status_t ucp_worker_signal(ucp_worker_h worker);
 
+/**
+ * Sets the function that receives the active messages of one id. With a NULL callback, messages of
+ * this id are dropped.
+ *
+ * Returns `UCS_OK`, or `UCS_ERR_INVALID_PARAM`.
+ */
 ucs_status_t ucp_worker_set_am_recv_handler(ucp_worker_h worker,
                                             const ucp_am_handler_param_t *param);
 
+/** Orders memory access: operations of this worker that follow take effect after those before. */
 ucs_status_t ucp_worker_fence(ucp_worker_h worker);
 
+/**
+ * Completes when all operations of the worker that were posted before are complete, here and at
+ * the peers.
+ */
 ucs_status_ptr_t ucp_worker_flush_nbx(ucp_worker_h worker, const ucp_request_param_t *param);
 
 /*

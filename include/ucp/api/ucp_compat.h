@@ -16,6 +16,7 @@ extern "C" {
 struct ucp_listener_accept_handler;
 typedef struct ucp_listener_accept_handler ucp_listener_accept_handler_t;
 
+/** Operations of `ucp_atomic_post`. */
 typedef enum {
     UCP_ATOMIC_POST_OP_ADD = 0,
     UCP_ATOMIC_POST_OP_AND = 1,
@@ -24,6 +25,7 @@ typedef enum {
     UCP_ATOMIC_POST_OP_LAST = 4,
 } ucp_atomic_post_op_t;
 
+/** Operations of `ucp_atomic_fetch_nb`. */
 typedef enum {
     UCP_ATOMIC_FETCH_OP_FADD = 0,
     UCP_ATOMIC_FETCH_OP_SWAP = 1,
@@ -34,8 +36,11 @@ typedef enum {
     UCP_ATOMIC_FETCH_OP_LAST = 6,
 } ucp_atomic_fetch_op_t;
 
+/** Modes of `ucp_ep_close_nb`. */
 enum ucp_ep_close_mode {
+    /** Without waiting for the peer; what was posted is cancelled. */
     UCP_EP_CLOSE_MODE_FORCE = 0,
+    /** After what was posted is complete. */
     UCP_EP_CLOSE_MODE_FLUSH = 1,
 };
 
@@ -44,69 +49,94 @@ struct ucp_listener_accept_handler {
     void *arg;
 };
 
+/** 1 if the operation has ended. */
 int ucp_request_is_completed(void *request);
 
+/** Frees a request; of one that is in progress, when it ends. */
 void ucp_request_release(void *request);
 
+/** Blocking form of `ucp_ep_close_nbx`. */
 void ucp_ep_destroy(ucp_ep_h ep);
 
+/** Oldest form of `ucp_ep_close_nbx`. */
 ucs_status_ptr_t ucp_disconnect_nb(ucp_ep_h ep);
 
+/** A request for the calls whose name ends in nbr. To be freed by `ucp_request_free`. */
 void *ucp_request_alloc(ucp_worker_h worker);
 
+/** Like `ucp_tag_recv_request_test`. */
 ucs_status_t ucp_request_test(void *request, ucp_tag_recv_info_t *info);
 
+/**
+ * Packs the key of registered memory to be sent to peers: `*size_p` bytes. To be released by
+ * `ucp_rkey_buffer_release`.
+ */
 ucs_status_t ucp_rkey_pack(ucp_context_h context,
                            ucp_mem_h memh,
                            void **rkey_buffer_p,
                            size_t *size_p);
 
+/** Releases what `ucp_rkey_pack` gave. */
 void ucp_rkey_buffer_release(void *rkey_buffer);
 
+/** Blocking form of `ucp_ep_flush_nbx`. */
 ucs_status_t ucp_ep_flush(ucp_ep_h ep);
 
+/** Blocking form of `ucp_worker_flush_nbx`. */
 ucs_status_t ucp_worker_flush(ucp_worker_h worker);
 
+/** Blocking form of `ucp_put_nbx`. */
 ucs_status_t ucp_put(ucp_ep_h ep,
                      const void *buffer,
                      size_t length,
                      uint64_t remote_addr,
                      ucp_rkey_h rkey);
 
+/** Blocking form of `ucp_get_nbx`. */
 ucs_status_t ucp_get(ucp_ep_h ep,
                      void *buffer,
                      size_t length,
                      uint64_t remote_addr,
                      ucp_rkey_h rkey);
 
+/** Adds to 4 bytes of remote memory. Blocks. */
 ucs_status_t ucp_atomic_add32(ucp_ep_h ep, uint32_t add, uint64_t remote_addr, ucp_rkey_h rkey);
 
+/** Adds to 8 bytes of remote memory. Blocks. */
 ucs_status_t ucp_atomic_add64(ucp_ep_h ep, uint64_t add, uint64_t remote_addr, ucp_rkey_h rkey);
 
+/** Adds to 4 bytes of remote memory; `*result` becomes the value before. Blocks. */
 ucs_status_t ucp_atomic_fadd32(ucp_ep_h ep,
                                uint32_t add,
                                uint64_t remote_addr,
                                ucp_rkey_h rkey,
                                uint32_t *result);
 
+/** Adds to 8 bytes of remote memory; `*result` becomes the value before. Blocks. */
 ucs_status_t ucp_atomic_fadd64(ucp_ep_h ep,
                                uint64_t add,
                                uint64_t remote_addr,
                                ucp_rkey_h rkey,
                                uint64_t *result);
 
+/** Replaces 4 bytes of remote memory; `*result` becomes the value before. Blocks. */
 ucs_status_t ucp_atomic_swap32(ucp_ep_h ep,
                                uint32_t swap,
                                uint64_t remote_addr,
                                ucp_rkey_h rkey,
                                uint32_t *result);
 
+/** Replaces 8 bytes of remote memory; `*result` becomes the value before. Blocks. */
 ucs_status_t ucp_atomic_swap64(ucp_ep_h ep,
                                uint64_t swap,
                                uint64_t remote_addr,
                                ucp_rkey_h rkey,
                                uint64_t *result);
 
+/**
+ * Replaces 4 bytes of remote memory if they are `compare`; `*result` becomes the value before.
+ * Blocks.
+ */
 ucs_status_t ucp_atomic_cswap32(ucp_ep_h ep,
                                 uint32_t compare,
                                 uint32_t swap,
@@ -114,6 +144,10 @@ ucs_status_t ucp_atomic_cswap32(ucp_ep_h ep,
                                 ucp_rkey_h rkey,
                                 uint32_t *result);
 
+/**
+ * Replaces 8 bytes of remote memory if they are `compare`; `*result` becomes the value before.
+ * Blocks.
+ */
 ucs_status_t ucp_atomic_cswap64(ucp_ep_h ep,
                                 uint64_t compare,
                                 uint64_t swap,
@@ -121,22 +155,31 @@ ucs_status_t ucp_atomic_cswap64(ucp_ep_h ep,
                                 ucp_rkey_h rkey,
                                 uint64_t *result);
 
+/** Changes parameters of an endpoint. No longer of use. */
 ucs_status_ptr_t ucp_ep_modify_nb(ucp_ep_h ep, const ucp_ep_params_t *params);
 
+/**
+ * The address of a worker, which another process passes to `ucp_ep_create`, and its length in
+ * bytes. To be released by `ucp_worker_release_address`.
+ */
 ucs_status_t ucp_worker_get_address(ucp_worker_h worker,
                                     ucp_address_t **address_p,
                                     size_t *address_length_p);
 
+/** Older form of `ucp_ep_close_nbx`; `mode` is one of `ucp_ep_close_mode`. */
 ucs_status_ptr_t ucp_ep_close_nb(ucp_ep_h ep, unsigned int mode);
 
+/** Older form of `ucp_ep_flush_nbx`. `flags` must be 0. */
 ucs_status_ptr_t ucp_ep_flush_nb(ucp_ep_h ep, unsigned int flags, ucp_send_callback_t cb);
 
+/** Older form of `ucp_worker_set_am_recv_handler`, for messages without a header. */
 ucs_status_t ucp_worker_set_am_handler(ucp_worker_h worker,
                                        uint16_t id,
                                        ucp_am_callback_t cb,
                                        void *arg,
                                        uint32_t flags);
 
+/** Older form of `ucp_am_send_nbx`, without a header. */
 ucs_status_ptr_t ucp_am_send_nb(ucp_ep_h ep,
                                 uint16_t id,
                                 const void *buffer,
@@ -145,6 +188,7 @@ ucs_status_ptr_t ucp_am_send_nb(ucp_ep_h ep,
                                 ucp_send_callback_t cb,
                                 unsigned int flags);
 
+/** Older form of `ucp_stream_send_nbx`. */
 ucs_status_ptr_t ucp_stream_send_nb(ucp_ep_h ep,
                                     const void *buffer,
                                     size_t count,
@@ -152,6 +196,7 @@ ucs_status_ptr_t ucp_stream_send_nb(ucp_ep_h ep,
                                     ucp_send_callback_t cb,
                                     unsigned int flags);
 
+/** Older form of `ucp_stream_recv_nbx`. */
 ucs_status_ptr_t ucp_stream_recv_nb(ucp_ep_h ep,
                                     void *buffer,
                                     size_t count,
@@ -160,6 +205,7 @@ ucs_status_ptr_t ucp_stream_recv_nb(ucp_ep_h ep,
                                     size_t *length,
                                     unsigned int flags);
 
+/** Older form of `ucp_tag_send_nbx`. */
 ucs_status_ptr_t ucp_tag_send_nb(ucp_ep_h ep,
                                  const void *buffer,
                                  size_t count,
@@ -167,6 +213,11 @@ ucs_status_ptr_t ucp_tag_send_nb(ucp_ep_h ep,
                                  ucp_tag_t tag,
                                  ucp_send_callback_t cb);
 
+/**
+ * Sends with a tag; `req` is memory of the caller that lies behind the request's own size.
+ *
+ * Returns `UCS_OK`, `UCS_INPROGRESS`, or an error.
+ */
 ucs_status_t ucp_tag_send_nbr(ucp_ep_h ep,
                               const void *buffer,
                               size_t count,
@@ -174,6 +225,7 @@ ucs_status_t ucp_tag_send_nbr(ucp_ep_h ep,
                               ucp_tag_t tag,
                               void *req);
 
+/** Older form of `ucp_tag_send_sync_nbx`. */
 ucs_status_ptr_t ucp_tag_send_sync_nb(ucp_ep_h ep,
                                       const void *buffer,
                                       size_t count,
@@ -181,6 +233,7 @@ ucs_status_ptr_t ucp_tag_send_sync_nb(ucp_ep_h ep,
                                       ucp_tag_t tag,
                                       ucp_send_callback_t cb);
 
+/** Older form of `ucp_tag_recv_nbx`. Always returns a request, or an error as a pointer. */
 ucs_status_ptr_t ucp_tag_recv_nb(ucp_worker_h worker,
                                  void *buffer,
                                  size_t count,
@@ -189,6 +242,7 @@ ucs_status_ptr_t ucp_tag_recv_nb(ucp_worker_h worker,
                                  ucp_tag_t tag_mask,
                                  ucp_tag_recv_callback_t cb);
 
+/** Receives with a tag; `req` is memory of the caller that lies behind the request's own size. */
 ucs_status_t ucp_tag_recv_nbr(ucp_worker_h worker,
                               void *buffer,
                               size_t count,
@@ -197,6 +251,7 @@ ucs_status_t ucp_tag_recv_nbr(ucp_worker_h worker,
                               ucp_tag_t tag_mask,
                               void *req);
 
+/** Older form of `ucp_tag_msg_recv_nbx`. */
 ucs_status_ptr_t ucp_tag_msg_recv_nb(ucp_worker_h worker,
                                      void *buffer,
                                      size_t count,
@@ -204,12 +259,14 @@ ucs_status_ptr_t ucp_tag_msg_recv_nb(ucp_worker_h worker,
                                      ucp_tag_message_h message,
                                      ucp_tag_recv_callback_t cb);
 
+/** Older form of `ucp_put_nbx`: without a request, completed by a flush. */
 ucs_status_t ucp_put_nbi(ucp_ep_h ep,
                          const void *buffer,
                          size_t length,
                          uint64_t remote_addr,
                          ucp_rkey_h rkey);
 
+/** Older form of `ucp_put_nbx`. */
 ucs_status_ptr_t ucp_put_nb(ucp_ep_h ep,
                             const void *buffer,
                             size_t length,
@@ -217,12 +274,14 @@ ucs_status_ptr_t ucp_put_nb(ucp_ep_h ep,
                             ucp_rkey_h rkey,
                             ucp_send_callback_t cb);
 
+/** Older form of `ucp_get_nbx`: without a request, completed by a flush. */
 ucs_status_t ucp_get_nbi(ucp_ep_h ep,
                          void *buffer,
                          size_t length,
                          uint64_t remote_addr,
                          ucp_rkey_h rkey);
 
+/** Older form of `ucp_get_nbx`. */
 ucs_status_ptr_t ucp_get_nb(ucp_ep_h ep,
                             void *buffer,
                             size_t length,
@@ -230,6 +289,7 @@ ucs_status_ptr_t ucp_get_nb(ucp_ep_h ep,
                             ucp_rkey_h rkey,
                             ucp_send_callback_t cb);
 
+/** Older form of `ucp_atomic_op_nbx`, without a result. `op_size` is 4 or 8 bytes. */
 ucs_status_t ucp_atomic_post(ucp_ep_h ep,
                              ucp_atomic_post_op_t opcode,
                              uint64_t value,
@@ -237,6 +297,7 @@ ucs_status_t ucp_atomic_post(ucp_ep_h ep,
                              uint64_t remote_addr,
                              ucp_rkey_h rkey);
 
+/** Older form of `ucp_atomic_op_nbx`, with a result. `op_size` is 4 or 8 bytes. */
 ucs_status_ptr_t ucp_atomic_fetch_nb(ucp_ep_h ep,
                                      ucp_atomic_fetch_op_t opcode,
                                      uint64_t value,
@@ -246,6 +307,7 @@ ucs_status_ptr_t ucp_atomic_fetch_nb(ucp_ep_h ep,
                                      ucp_rkey_h rkey,
                                      ucp_send_callback_t cb);
 
+/** Older form of `ucp_worker_flush_nbx`. `flags` must be 0. */
 ucs_status_ptr_t ucp_worker_flush_nb(ucp_worker_h worker,
                                      unsigned int flags,
                                      ucp_send_callback_t cb);

@@ -44,29 +44,44 @@ typedef struct ucp_tag_recv_info ucp_tag_recv_info_t;
 typedef struct ucp_transport_entry_t ucp_transport_entry_t;
 typedef struct ucp_transports_t ucp_transports_t;
 
+/** No remote address. */
 #define UCP_REMOTE_ADDR_INVALID 18446744073709551615ul
 
+/** Bytes of a name of a context, worker or endpoint. */
 #define UCP_ENTITY_NAME_MAX 32
 
+/** What happens to an endpoint when its peer or a lane fails. */
 typedef enum {
+    /** Nothing is promised. */
     UCP_ERR_HANDLING_MODE_NONE = 0,
+    /** Operations end with an error, and the error handler is called. */
     UCP_ERR_HANDLING_MODE_PEER = 1,
+    /** When a lane fails, operations go on over the others. */
     UCP_ERR_HANDLING_MODE_FAILOVER = 2,
 } ucp_err_handling_mode_t;
 
+/** Which fields of `ucp_mem_attr_t` are asked for. */
 enum ucp_mem_attr_field {
     UCP_MEM_ATTR_FIELD_ADDRESS = (1 << 0),
     UCP_MEM_ATTR_FIELD_LENGTH = (1 << 1),
     UCP_MEM_ATTR_FIELD_MEM_TYPE = (1 << 2),
 };
 
+/** What wakes a waiter. */
 enum ucp_wakeup_event_types {
+    /** Access to remote memory has completed. */
     UCP_WAKEUP_RMA = (1 << 0),
+    /** An atomic operation has completed. */
     UCP_WAKEUP_AMO = (1 << 1),
+    /** A tagged send has completed. */
     UCP_WAKEUP_TAG_SEND = (1 << 2),
+    /** A tagged message has arrived. */
     UCP_WAKEUP_TAG_RECV = (1 << 3),
+    /** Anything sent has completed. */
     UCP_WAKEUP_TX = (1 << 10),
+    /** Anything has arrived. */
     UCP_WAKEUP_RX = (1 << 11),
+    /** The descriptor is used edge-triggered. */
     UCP_WAKEUP_EDGE = (1 << 16),
 };
 
@@ -82,61 +97,86 @@ typedef struct ucp_mem *ucp_mem_h;
 
 typedef struct ucp_listener *ucp_listener_h;
 
+/** Attributes of registered memory. */
 struct ucp_mem_attr {
+    /** Mask of `ucp_mem_attr_field`. */
     uint64_t field_mask;
+    /** Start. */
     void *address;
+    /** Bytes. */
     size_t length;
+    /** Type of the memory. */
     ucs_memory_type_t mem_type;
 };
 
 typedef struct ucp_worker *ucp_worker_h;
 
+/** A tag. */
 typedef uint64_t ucp_tag_t;
 
 typedef struct ucp_recv_desc *ucp_tag_message_h;
 
+/** A datatype. */
 typedef uint64_t ucp_datatype_t;
 
+/** Prepares the user's part of a request. */
 typedef void (*ucp_request_init_callback_t)(void *request);
 
+/** Cleans up the user's part of a request. */
 typedef void (*ucp_request_cleanup_callback_t)(void *request);
 
+/** Called when a send has ended. */
 typedef void (*ucp_send_callback_t)(void *request, ucs_status_t status);
 
+/** Called when an operation has ended; `user_data` is that of its parameters. */
 typedef void (*ucp_send_nbx_callback_t)(void *request, ucs_status_t status, void *user_data);
 
+/** Called once when an endpoint has failed; it may be closed from here. */
 typedef void (*ucp_err_handler_cb_t)(void *arg, ucp_ep_h ep, ucs_status_t status);
 
+/** What is called when an endpoint fails. */
 struct ucp_err_handler {
+    /** The function. */
     ucp_err_handler_cb_t cb;
+    /** Passed to it. */
     void *arg;
 };
 
+/** Called with an endpoint that a client connected to. */
 typedef void (*ucp_listener_accept_callback_t)(ucp_ep_h ep, void *arg);
 
+/** Called with a connection request. */
 typedef void (*ucp_listener_conn_callback_t)(ucp_conn_request_h conn_request, void *arg);
 
+/** What is called with connection requests. */
 struct ucp_listener_conn_handler {
+    /** The function. */
     ucp_listener_conn_callback_t cb;
+    /** Passed to it. */
     void *arg;
 };
 
+/** Called when a stream receive has ended, with the bytes received. */
 typedef void (*ucp_stream_recv_callback_t)(void *request, ucs_status_t status, size_t length);
 
+/** Called when a stream receive has ended, with the bytes received. */
 typedef void (*ucp_stream_recv_nbx_callback_t)(void *request,
                                                ucs_status_t status,
                                                size_t length,
                                                void *user_data);
 
+/** Called when a tagged receive has ended, with what was received. */
 typedef void (*ucp_tag_recv_callback_t)(void *request,
                                         ucs_status_t status,
                                         ucp_tag_recv_info_t *info);
 
+/** Called when a tagged receive has ended, with what was received. */
 typedef void (*ucp_tag_recv_nbx_callback_t)(void *request,
                                             ucs_status_t status,
                                             const ucp_tag_recv_info_t *tag_info,
                                             void *user_data);
 
+/** Called when the data of an active message was received, with its bytes. */
 typedef void (*ucp_am_recv_data_nbx_callback_t)(void *request,
                                                 ucs_status_t status,
                                                 size_t length,
@@ -144,12 +184,20 @@ typedef void (*ucp_am_recv_data_nbx_callback_t)(void *request,
 
 typedef enum ucp_wakeup_event_types ucp_wakeup_event_t;
 
+/**
+ * Receives active messages without a header. Returns `UCS_OK`, or `UCS_INPROGRESS` to keep the
+ * data.
+ */
 typedef ucs_status_t (*ucp_am_callback_t)(void *arg,
                                           void *data,
                                           size_t length,
                                           ucp_ep_h reply_ep,
                                           unsigned int flags);
 
+/**
+ * Receives active messages. Returns `UCS_OK`, or `UCS_INPROGRESS` to keep the data, which is to be
+ * released by `ucp_am_data_release` or received by `ucp_am_recv_data_nbx`.
+ */
 typedef ucs_status_t (*ucp_am_recv_callback_t)(void *arg,
                                                const void *header,
                                                size_t header_length,
@@ -157,16 +205,27 @@ typedef ucs_status_t (*ucp_am_recv_callback_t)(void *arg,
                                                size_t length,
                                                const ucp_am_recv_param_t *param);
 
+/** Parameters of `ucp_ep_create`. */
 struct ucp_ep_params {
+    /** Mask of `ucp_ep_params_field`. */
     uint64_t field_mask;
+    /** Address of the peer's worker. */
     const ucp_address_t *address;
+    /** What happens when the peer or a lane fails. */
     ucp_err_handling_mode_t err_mode;
+    /** What is called then. */
     ucp_err_handler_t err_handler;
+    /** Returned by queries. */
     void *user_data;
+    /** Mask of `ucp_ep_params_flags_field`. */
     unsigned int flags;
+    /** Socket address of the peer's listener. */
     ucs_sock_addr_t sockaddr;
+    /** A connection request to accept. */
     ucp_conn_request_h conn_request;
+    /** Name for messages to people. */
     const char *name;
+    /** Socket address to connect from. */
     ucs_sock_addr_t local_sockaddr;
 };
 
@@ -174,14 +233,19 @@ typedef struct ucp_device_local_mem_list *ucp_device_local_mem_list_h;
 
 typedef struct ucp_device_remote_mem_list *ucp_device_remote_mem_list_h;
 
+/** A transport and its device. */
 struct ucp_transport_entry_t {
     const char *transport_name;
     const char *device_name;
 };
 
+/** A list of transports. */
 struct ucp_transports_t {
+    /** Room for the list. */
     ucp_transport_entry_t *entries;
+    /** Given: number of entries that have room. Becomes those that are used. */
     unsigned int num_entries;
+    /** Given: bytes of an entry in the caller's headers. */
     size_t entry_size;
 };
 

@@ -19,6 +19,8 @@ extern "C" {
 struct kh_ucs_string_set_s;
 typedef struct kh_ucs_string_set_s kh_ucs_string_set_t;
 
+struct BTreeSet_Vec_u8;
+
 struct kh_ucs_string_set_s {
     khint_t n_buckets;
     khint_t size;
@@ -30,6 +32,9 @@ struct kh_ucs_string_set_s {
 };
 
 typedef kh_ucs_string_set_t ucs_string_set_t;
+
+/** The strings of a set, behind its `keys` pointer. NULL there means none. */
+typedef struct BTreeSet_Vec_u8 Strings;
 
 void ucs_string_set_init(ucs_string_set_t *sset);
 

@@ -47,6 +47,7 @@ unsafe fn tag_send(
     }
 }
 
+/// Operations of `ucp_atomic_post`.
 pub type ucp_atomic_post_op_t = u32;
 pub const UCP_ATOMIC_POST_OP_ADD: ucp_atomic_post_op_t = 0;
 pub const UCP_ATOMIC_POST_OP_AND: ucp_atomic_post_op_t = 1;
@@ -54,6 +55,7 @@ pub const UCP_ATOMIC_POST_OP_OR: ucp_atomic_post_op_t = 2;
 pub const UCP_ATOMIC_POST_OP_XOR: ucp_atomic_post_op_t = 3;
 pub const UCP_ATOMIC_POST_OP_LAST: ucp_atomic_post_op_t = 4;
 
+/// Operations of `ucp_atomic_fetch_nb`.
 pub type ucp_atomic_fetch_op_t = u32;
 pub const UCP_ATOMIC_FETCH_OP_FADD: ucp_atomic_fetch_op_t = 0;
 pub const UCP_ATOMIC_FETCH_OP_SWAP: ucp_atomic_fetch_op_t = 1;
@@ -63,8 +65,11 @@ pub const UCP_ATOMIC_FETCH_OP_FOR: ucp_atomic_fetch_op_t = 4;
 pub const UCP_ATOMIC_FETCH_OP_FXOR: ucp_atomic_fetch_op_t = 5;
 pub const UCP_ATOMIC_FETCH_OP_LAST: ucp_atomic_fetch_op_t = 6;
 
+/// Modes of `ucp_ep_close_nb`.
 pub type ucp_ep_close_mode = u64;
+/// Without waiting for the peer; what was posted is cancelled.
 pub const UCP_EP_CLOSE_MODE_FORCE: ucp_ep_close_mode = 0;
+/// After what was posted is complete.
 pub const UCP_EP_CLOSE_MODE_FLUSH: ucp_ep_close_mode = 1;
 
 pub type ucp_listener_accept_handler_t = ucp_listener_accept_handler;
@@ -76,6 +81,7 @@ pub struct ucp_listener_accept_handler {
     pub arg: *mut c_void,
 }
 
+/// 1 if the operation has ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_request_is_completed(request: *mut c_void) -> c_int {
     // SAFETY: a live request.
@@ -83,6 +89,7 @@ pub unsafe extern "C" fn ucp_request_is_completed(request: *mut c_void) -> c_int
     c_int::from(status.is_some_and(|status| status != Status::INPROGRESS))
 }
 
+/// Frees a request; of one that is in progress, when it ends.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_request_release(request: *mut c_void) {
     // SAFETY: a live request; its worker lives as long as its requests.
@@ -96,6 +103,7 @@ pub unsafe extern "C" fn ucp_request_release(request: *mut c_void) {
     }
 }
 
+/// Blocking form of `ucp_ep_close_nbx`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_destroy(ep: ucp_ep_h) {
     // SAFETY: a live endpoint.
@@ -111,12 +119,14 @@ pub unsafe extern "C" fn ucp_ep_destroy(ep: ucp_ep_h) {
     }
 }
 
+/// Oldest form of `ucp_ep_close_nbx`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_disconnect_nb(ep: ucp_ep_h) -> ucs_status_ptr_t {
     // SAFETY: forwarded to the caller.
     unsafe { ucp_ep_close_nb(ep, UCP_EP_CLOSE_MODE_FLUSH as c_uint) }
 }
 
+/// A request for the calls whose name ends in nbr. To be freed by `ucp_request_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_request_alloc(worker: ucp_worker_h) -> *mut c_void {
     // SAFETY: a live worker.
@@ -131,6 +141,7 @@ pub unsafe extern "C" fn ucp_request_alloc(worker: ucp_worker_h) -> *mut c_void 
     }
 }
 
+/// Like `ucp_tag_recv_request_test`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_request_test(
     request: *mut c_void,
@@ -145,6 +156,8 @@ pub unsafe extern "C" fn ucp_request_test(
     }
 }
 
+/// Packs the key of registered memory to be sent to peers: `*size_p` bytes. To be released by
+/// `ucp_rkey_buffer_release`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_rkey_pack(
     context: ucp_context_h,
@@ -156,11 +169,13 @@ pub unsafe extern "C" fn ucp_rkey_pack(
     NOT_IMPLEMENTED
 }
 
+/// Releases what `ucp_rkey_pack` gave.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_rkey_buffer_release(rkey_buffer: *mut c_void) {
     let _ = rkey_buffer;
 }
 
+/// Blocking form of `ucp_ep_flush_nbx`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_flush(ep: ucp_ep_h) -> ucs_status_t {
     // SAFETY: a live endpoint.
@@ -173,6 +188,7 @@ pub unsafe extern "C" fn ucp_ep_flush(ep: ucp_ep_h) -> ucs_status_t {
     flushed.unwrap_or_else(Status::from)
 }
 
+/// Blocking form of `ucp_worker_flush_nbx`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_flush(worker: ucp_worker_h) -> ucs_status_t {
     // SAFETY: a live worker.
@@ -185,6 +201,7 @@ pub unsafe extern "C" fn ucp_worker_flush(worker: ucp_worker_h) -> ucs_status_t 
     flushed.unwrap_or_else(Status::from)
 }
 
+/// Blocking form of `ucp_put_nbx`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_put(
     ep: ucp_ep_h,
@@ -197,6 +214,7 @@ pub unsafe extern "C" fn ucp_put(
     NOT_IMPLEMENTED
 }
 
+/// Blocking form of `ucp_get_nbx`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_get(
     ep: ucp_ep_h,
@@ -209,6 +227,7 @@ pub unsafe extern "C" fn ucp_get(
     NOT_IMPLEMENTED
 }
 
+/// Adds to 4 bytes of remote memory. Blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_atomic_add32(
     ep: ucp_ep_h,
@@ -220,6 +239,7 @@ pub unsafe extern "C" fn ucp_atomic_add32(
     NOT_IMPLEMENTED
 }
 
+/// Adds to 8 bytes of remote memory. Blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_atomic_add64(
     ep: ucp_ep_h,
@@ -231,6 +251,7 @@ pub unsafe extern "C" fn ucp_atomic_add64(
     NOT_IMPLEMENTED
 }
 
+/// Adds to 4 bytes of remote memory; `*result` becomes the value before. Blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_atomic_fadd32(
     ep: ucp_ep_h,
@@ -243,6 +264,7 @@ pub unsafe extern "C" fn ucp_atomic_fadd32(
     NOT_IMPLEMENTED
 }
 
+/// Adds to 8 bytes of remote memory; `*result` becomes the value before. Blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_atomic_fadd64(
     ep: ucp_ep_h,
@@ -255,6 +277,7 @@ pub unsafe extern "C" fn ucp_atomic_fadd64(
     NOT_IMPLEMENTED
 }
 
+/// Replaces 4 bytes of remote memory; `*result` becomes the value before. Blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_atomic_swap32(
     ep: ucp_ep_h,
@@ -267,6 +290,7 @@ pub unsafe extern "C" fn ucp_atomic_swap32(
     NOT_IMPLEMENTED
 }
 
+/// Replaces 8 bytes of remote memory; `*result` becomes the value before. Blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_atomic_swap64(
     ep: ucp_ep_h,
@@ -279,6 +303,8 @@ pub unsafe extern "C" fn ucp_atomic_swap64(
     NOT_IMPLEMENTED
 }
 
+/// Replaces 4 bytes of remote memory if they are `compare`; `*result` becomes the value before.
+/// Blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_atomic_cswap32(
     ep: ucp_ep_h,
@@ -292,6 +318,8 @@ pub unsafe extern "C" fn ucp_atomic_cswap32(
     NOT_IMPLEMENTED
 }
 
+/// Replaces 8 bytes of remote memory if they are `compare`; `*result` becomes the value before.
+/// Blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_atomic_cswap64(
     ep: ucp_ep_h,
@@ -305,6 +333,7 @@ pub unsafe extern "C" fn ucp_atomic_cswap64(
     NOT_IMPLEMENTED
 }
 
+/// Changes parameters of an endpoint. No longer of use.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_modify_nb(
     ep: ucp_ep_h,
@@ -314,6 +343,8 @@ pub unsafe extern "C" fn ucp_ep_modify_nb(
     NOT_IMPLEMENTED_PTR
 }
 
+/// The address of a worker, which another process passes to `ucp_ep_create`, and its length in
+/// bytes. To be released by `ucp_worker_release_address`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_get_address(
     worker: ucp_worker_h,
@@ -339,6 +370,7 @@ pub unsafe extern "C" fn ucp_worker_get_address(
     }
 }
 
+/// Older form of `ucp_ep_close_nbx`; `mode` is one of `ucp_ep_close_mode`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_close_nb(ep: ucp_ep_h, mode: c_uint) -> ucs_status_ptr_t {
     // SAFETY: a live endpoint.
@@ -350,6 +382,7 @@ pub unsafe extern "C" fn ucp_ep_close_nb(ep: ucp_ep_h, mode: c_uint) -> ucs_stat
     }
 }
 
+/// Older form of `ucp_ep_flush_nbx`. `flags` must be 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_flush_nb(
     ep: ucp_ep_h,
@@ -366,6 +399,7 @@ pub unsafe extern "C" fn ucp_ep_flush_nb(
     }
 }
 
+/// Older form of `ucp_worker_set_am_recv_handler`, for messages without a header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_set_am_handler(
     worker: ucp_worker_h,
@@ -394,6 +428,7 @@ pub unsafe extern "C" fn ucp_worker_set_am_handler(
     }
 }
 
+/// Older form of `ucp_am_send_nbx`, without a header.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_am_send_nb(
     ep: ucp_ep_h,
@@ -421,6 +456,7 @@ pub unsafe extern "C" fn ucp_am_send_nb(
     }
 }
 
+/// Older form of `ucp_stream_send_nbx`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_stream_send_nb(
     ep: ucp_ep_h,
@@ -434,6 +470,7 @@ pub unsafe extern "C" fn ucp_stream_send_nb(
     NOT_IMPLEMENTED_PTR
 }
 
+/// Older form of `ucp_stream_recv_nbx`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_stream_recv_nb(
     ep: ucp_ep_h,
@@ -448,6 +485,7 @@ pub unsafe extern "C" fn ucp_stream_recv_nb(
     NOT_IMPLEMENTED_PTR
 }
 
+/// Older form of `ucp_tag_send_nbx`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_tag_send_nb(
     ep: ucp_ep_h,
@@ -465,6 +503,9 @@ pub unsafe extern "C" fn ucp_tag_send_nb(
     }
 }
 
+/// Sends with a tag; `req` is memory of the caller that lies behind the request's own size.
+///
+/// Returns `UCS_OK`, `UCS_INPROGRESS`, or an error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_tag_send_nbr(
     ep: ucp_ep_h,
@@ -485,6 +526,7 @@ pub unsafe extern "C" fn ucp_tag_send_nbr(
     }
 }
 
+/// Older form of `ucp_tag_send_sync_nbx`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_tag_send_sync_nb(
     ep: ucp_ep_h,
@@ -502,6 +544,7 @@ pub unsafe extern "C" fn ucp_tag_send_sync_nb(
     }
 }
 
+/// Older form of `ucp_tag_recv_nbx`. Always returns a request, or an error as a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_tag_recv_nb(
     worker: ucp_worker_h,
@@ -523,6 +566,7 @@ pub unsafe extern "C" fn ucp_tag_recv_nb(
     })())
 }
 
+/// Receives with a tag; `req` is memory of the caller that lies behind the request's own size.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_tag_recv_nbr(
     worker: ucp_worker_h,
@@ -546,6 +590,7 @@ pub unsafe extern "C" fn ucp_tag_recv_nbr(
     posted.map(|_| ()).into()
 }
 
+/// Older form of `ucp_tag_msg_recv_nbx`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_tag_msg_recv_nb(
     worker: ucp_worker_h,
@@ -566,6 +611,7 @@ pub unsafe extern "C" fn ucp_tag_msg_recv_nb(
     })())
 }
 
+/// Older form of `ucp_put_nbx`: without a request, completed by a flush.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_put_nbi(
     ep: ucp_ep_h,
@@ -578,6 +624,7 @@ pub unsafe extern "C" fn ucp_put_nbi(
     NOT_IMPLEMENTED
 }
 
+/// Older form of `ucp_put_nbx`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_put_nb(
     ep: ucp_ep_h,
@@ -591,6 +638,7 @@ pub unsafe extern "C" fn ucp_put_nb(
     NOT_IMPLEMENTED_PTR
 }
 
+/// Older form of `ucp_get_nbx`: without a request, completed by a flush.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_get_nbi(
     ep: ucp_ep_h,
@@ -603,6 +651,7 @@ pub unsafe extern "C" fn ucp_get_nbi(
     NOT_IMPLEMENTED
 }
 
+/// Older form of `ucp_get_nbx`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_get_nb(
     ep: ucp_ep_h,
@@ -616,6 +665,7 @@ pub unsafe extern "C" fn ucp_get_nb(
     NOT_IMPLEMENTED_PTR
 }
 
+/// Older form of `ucp_atomic_op_nbx`, without a result. `op_size` is 4 or 8 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_atomic_post(
     ep: ucp_ep_h,
@@ -629,6 +679,7 @@ pub unsafe extern "C" fn ucp_atomic_post(
     NOT_IMPLEMENTED
 }
 
+/// Older form of `ucp_atomic_op_nbx`, with a result. `op_size` is 4 or 8 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_atomic_fetch_nb(
     ep: ucp_ep_h,
@@ -644,6 +695,7 @@ pub unsafe extern "C" fn ucp_atomic_fetch_nb(
     NOT_IMPLEMENTED_PTR
 }
 
+/// Older form of `ucp_worker_flush_nbx`. `flags` must be 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_flush_nb(
     worker: ucp_worker_h,

@@ -21,6 +21,7 @@ typedef struct ucp_device_remote_mem_list ucp_device_remote_mem_list_t;
 
 #define UCP_DEVICE_MEM_LIST_VERSION_V1 2
 
+/** Remote memory, as device code sees it. */
 struct ucp_device_remote_mem_list {
     uint16_t version;
     uint16_t num_lanes;
@@ -28,6 +29,7 @@ struct ucp_device_remote_mem_list {
     uct_device_remote_mem_elem_t mem_elements[0];
 };
 
+/** Local memory, as device code sees it. */
 struct ucp_device_local_mem_list {
     uint16_t version;
     uint16_t num_lanes;

@@ -22,6 +22,7 @@ typedef struct ucp_device_counter_params ucp_device_counter_params_t;
 typedef struct ucp_device_mem_list_elem ucp_device_mem_list_elem_t;
 typedef struct ucp_device_mem_list_params ucp_device_mem_list_params_t;
 
+/** Which fields of `ucp_device_mem_list_elem_t` are valid. */
 enum ucp_device_mem_list_elem_field {
     UCP_DEVICE_MEM_LIST_ELEM_FIELD_MEMH = (1 << 0),
     UCP_DEVICE_MEM_LIST_ELEM_FIELD_RKEY = (1 << 1),
@@ -31,6 +32,7 @@ enum ucp_device_mem_list_elem_field {
     UCP_DEVICE_MEM_LIST_ELEM_FIELD_EP = (1 << 5),
 };
 
+/** Which fields of `ucp_device_mem_list_params_t` are valid. */
 enum ucp_device_mem_list_params_field {
     UCP_DEVICE_MEM_LIST_PARAMS_FIELD_ELEMENTS = (1 << 0),
     UCP_DEVICE_MEM_LIST_PARAMS_FIELD_ELEMENT_SIZE = (1 << 1),
@@ -38,11 +40,13 @@ enum ucp_device_mem_list_params_field {
     UCP_DEVICE_MEM_LIST_PARAMS_FIELD_WORKER = (1 << 3),
 };
 
+/** Which fields of `ucp_device_counter_params_t` are valid. */
 enum ucp_device_counter_params_field {
     UCP_DEVICE_COUNTER_PARAMS_FIELD_MEM_TYPE = (1 << 0),
     UCP_DEVICE_COUNTER_PARAMS_FIELD_MEMH = (1 << 1),
 };
 
+/** One piece of memory. */
 struct ucp_device_mem_list_elem {
     uint64_t field_mask;
     ucp_mem_h memh;
@@ -53,6 +57,7 @@ struct ucp_device_mem_list_elem {
     ucp_ep_h ep;
 };
 
+/** Parameters of the memory list calls. */
 struct ucp_device_mem_list_params {
     uint64_t field_mask;
     size_t element_size;
@@ -61,26 +66,39 @@ struct ucp_device_mem_list_params {
     const ucp_device_mem_list_elem_t *elements;
 };
 
+/** Parameters of the counter calls. */
 struct ucp_device_counter_params {
     uint64_t field_mask;
     ucs_memory_type_t mem_type;
     ucp_mem_h memh;
 };
 
+/**
+ * Describes local memory for communication that a device starts. To be released by
+ * `ucp_device_mem_list_release`.
+ */
 ucs_status_t ucp_device_local_mem_list_create(const ucp_device_mem_list_params_t *params,
                                               ucp_device_local_mem_list_h *mem_list_h);
 
+/**
+ * Describes remote memory for communication that a device starts. To be released by
+ * `ucp_device_mem_list_release`.
+ */
 ucs_status_t ucp_device_remote_mem_list_create(const ucp_device_mem_list_params_t *params,
                                                ucp_device_remote_mem_list_h *mem_list_h);
 
+/** Number of elements of a remote memory list. */
 uint32_t ucp_device_get_mem_list_length(const void *mem_list_h);
 
+/** Releases a memory list. */
 void ucp_device_mem_list_release(void *mem_list_h);
 
+/** Sets a counter that remote devices increment to its first value. */
 ucs_status_t ucp_device_counter_init(ucp_worker_h worker,
                                      const ucp_device_counter_params_t *params,
                                      void *counter_ptr);
 
+/** Value of a counter that remote devices increment. */
 uint64_t ucp_device_counter_read(ucp_worker_h worker,
                                  const ucp_device_counter_params_t *params,
                                  void *counter_ptr);

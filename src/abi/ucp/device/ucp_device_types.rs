@@ -7,6 +7,7 @@ pub const UCP_DEVICE_MEM_LIST_VERSION_V1: i32 = 2;
 pub type ucp_device_remote_mem_list_t = ucp_device_remote_mem_list;
 pub type ucp_device_local_mem_list_t = ucp_device_local_mem_list;
 
+/// Remote memory, as device code sees it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ucp_device_remote_mem_list {
@@ -16,6 +17,7 @@ pub struct ucp_device_remote_mem_list {
     pub mem_elements: [uct_device_remote_mem_elem_t; 0],
 }
 
+/// Local memory, as device code sees it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ucp_device_local_mem_list {

@@ -20,6 +20,9 @@ unsafe fn header_slice<'a>(header: *const c_void, len: usize) -> Result<&'a [u8]
     Ok(unsafe { core::slice::from_raw_parts(header.cast(), len) })
 }
 
+/// Sends an active message: a header of `header_length` bytes, at most what the worker says, and
+/// `count` elements at `buffer`. The function that the peer set for `id` is called there. The
+/// header must stay until completion, unless `UCP_AM_SEND_FLAG_COPY_HEADER` is set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_am_send_nbx(
     ep: ucp_ep_h,
@@ -50,6 +53,7 @@ pub unsafe extern "C" fn ucp_am_send_nbx(
     }
 }
 
+/// Receives the data of an active message that its handler got as a descriptor, and kept.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_am_recv_data_nbx(
     worker: ucp_worker_h,
@@ -78,6 +82,7 @@ pub unsafe extern "C" fn ucp_am_recv_data_nbx(
     }
 }
 
+/// Releases data of an active message that its handler kept by returning `UCS_INPROGRESS`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_am_data_release(worker: ucp_worker_h, data: *mut c_void) {
     // SAFETY: a live worker, and data that a handler has kept.

@@ -9,6 +9,7 @@ use crate::ucp::request::REQUEST_SIZE;
 use crate::ucs::config::{Config, Print};
 use crate::{field, set_field};
 
+/// Writes what the library can do in general into the fields of `attr` that its mask asks for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_lib_query(attr: *mut ucp_lib_attr_t) -> ucs_status_t {
     // SAFETY: the caller passes a struct as its mask describes it, or NULL.
@@ -25,6 +26,11 @@ pub unsafe extern "C" fn ucp_lib_query(attr: *mut ucp_lib_attr_t) -> ucs_status_
     Status::OK
 }
 
+/// Reads the configuration: defaults, then files, then environment variables. `env_prefix` (may be
+/// NULL) names variables that are read as `<prefix>_UCX_...` before plain `UCX_...` ones.
+/// `filename` must be NULL. `*config_p` is to be released by `ucp_config_release`.
+///
+/// Returns `UCS_OK`, or an error if a value can't be read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_config_read(
     env_prefix: *const c_char,
@@ -50,12 +56,17 @@ pub unsafe extern "C" fn ucp_config_read(
     }
 }
 
+/// Releases what `ucp_config_read` gave. Contexts created from it are not affected.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_config_release(config: *mut ucp_config_t) {
     // SAFETY: NULL or from ucp_config_read, and not used again, by the API.
     drop(unsafe { handle::config_take(config) });
 }
 
+/// Sets one variable of a configuration; `name` has no prefix (`TLS`, not `UCX_TLS`).
+///
+/// Returns `UCS_OK`, `UCS_ERR_NO_ELEM` for an unknown name, `UCS_ERR_INVALID_PARAM` for a bad
+/// value.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_config_modify(
     config: *mut ucp_config_t,
@@ -74,6 +85,8 @@ pub unsafe extern "C" fn ucp_config_modify(
     }
 }
 
+/// Writes a configuration as text to `stream`. `title` heads it; `print_flags` says what is written
+/// of each variable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_config_print(
     config: *const ucp_config_t,
@@ -91,6 +104,7 @@ pub unsafe extern "C" fn ucp_config_print(
     }
 }
 
+/// Version of the library that runs: `*major_version`, `*minor_version`, `*release_number`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_get_version(
     major_version: *mut c_uint,
@@ -106,11 +120,19 @@ pub unsafe extern "C" fn ucp_get_version(
     }
 }
 
+/// Version of the library that runs, as text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_get_version_string() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
+/// Creates a context, the root of all other objects. The API version is that of the headers the
+/// caller was compiled with; programs call `ucp_init`. `params` must say which features are wanted.
+/// `config` may be NULL: it is read from the environment then. `*context_p` is to be freed by
+/// `ucp_cleanup`.
+///
+/// Returns `UCS_OK`, `UCS_ERR_INVALID_PARAM`, `UCS_ERR_NO_DEVICE` if no transport serves the
+/// features, `UCS_ERR_NO_MEMORY`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_init_version(
     api_major_version: c_uint,
@@ -142,12 +164,14 @@ pub unsafe extern "C" fn ucp_init_version(
     }
 }
 
+/// Frees a context. Its workers must have been destroyed before.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_cleanup(context_p: ucp_context_h) {
     // SAFETY: NULL or from ucp_init, and not used again, by the API.
     drop(unsafe { handle::context_take(context_p) });
 }
 
+/// Writes those attributes of a context into `attr` that its mask asks for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_context_query(
     context_p: ucp_context_h,
@@ -167,6 +191,7 @@ pub unsafe extern "C" fn ucp_context_query(
     }
 }
 
+/// Writes the memory domains, devices and transports of a context as text to `stream`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_context_print_info(context: ucp_context_h, stream: *mut FILE) {
     // SAFETY: NULL or a live context, by the API.

@@ -4,6 +4,8 @@ use crate::abi::prelude::*;
 use crate::abi::ucp::convert;
 use crate::ucp::dt::{DtClass, GenericDt, GenericOps};
 
+/// Makes a datatype out of functions that pack and unpack; `context` is passed to them. To be
+/// destroyed by `ucp_dt_destroy`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_dt_create_generic(
     ops: *const ucp_generic_dt_ops_t,
@@ -22,6 +24,7 @@ pub unsafe extern "C" fn ucp_dt_create_generic(
     Status::OK
 }
 
+/// Destroys a datatype that `ucp_dt_create_generic` made. Others need not be destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_dt_destroy(datatype: ucp_datatype_t) {
     if let Ok(DtClass::Generic(address)) = DtClass::decode(datatype)
@@ -34,6 +37,7 @@ pub unsafe extern "C" fn ucp_dt_destroy(datatype: ucp_datatype_t) {
     }
 }
 
+/// Writes those attributes of a datatype into `attr` that its mask asks for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_dt_query(
     datatype: ucp_datatype_t,

@@ -113,6 +113,12 @@ unsafe fn list_transports(ep: &Endpoint, table: *mut ucp_transports_t) -> ucs_st
     }
 }
 
+/// Creates an endpoint: a connection to one peer. `params` names the peer by a worker address, a
+/// socket address, or a connection request that a listener received. The connection is made when it
+/// is first needed.
+///
+/// Returns `UCS_OK`, `UCS_ERR_UNREACHABLE` if no transport reaches the peer,
+/// `UCS_ERR_INVALID_ADDR`, `UCS_ERR_INVALID_PARAM`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_create(
     worker: ucp_worker_h,
@@ -134,6 +140,10 @@ pub unsafe extern "C" fn ucp_ep_create(
     }
 }
 
+/// Closes an endpoint, which must not be used afterwards. What was posted is flushed first, unless
+/// `UCP_EP_CLOSE_FLAG_FORCE` is among the flags of `param`: then it ends with `UCS_ERR_CANCELED`.
+///
+/// Returns NULL if done, a request to be progressed and freed, or an error as a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_close_nbx(
     ep: ucp_ep_h,
@@ -150,6 +160,7 @@ pub unsafe extern "C" fn ucp_ep_close_nbx(
     }
 }
 
+/// Writes the lanes and protocols of an endpoint as text to `stream`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_print_info(ep: ucp_ep_h, stream: *mut FILE) {
     // SAFETY: a live endpoint, by the API.
@@ -164,6 +175,8 @@ pub unsafe extern "C" fn ucp_ep_print_info(ep: ucp_ep_h, stream: *mut FILE) {
     unsafe { cfile::print(stream, &text) };
 }
 
+/// Completes when all operations of the endpoint that were posted before are complete, here and at
+/// the peer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_flush_nbx(
     ep: ucp_ep_h,
@@ -178,6 +191,7 @@ pub unsafe extern "C" fn ucp_ep_flush_nbx(
     }
 }
 
+/// Estimates how long an operation on the endpoint takes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_evaluate_perf(
     ep: ucp_ep_h,
@@ -188,6 +202,10 @@ pub unsafe extern "C" fn ucp_ep_evaluate_perf(
     NOT_IMPLEMENTED
 }
 
+/// Makes a key out of what `ucp_rkey_pack` or `ucp_memh_pack` gave at the peer, for use on this
+/// endpoint. To be destroyed by `ucp_rkey_destroy`.
+///
+/// Returns `UCS_OK`, `UCS_ERR_UNREACHABLE` if no lane can use it, `UCS_ERR_INVALID_PARAM`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_rkey_unpack(
     ep: ucp_ep_h,
@@ -198,6 +216,7 @@ pub unsafe extern "C" fn ucp_ep_rkey_unpack(
     NOT_IMPLEMENTED
 }
 
+/// Writes those attributes of an endpoint into `attr` that its mask asks for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_query(ep: ucp_ep_h, attr: *mut ucp_ep_attr_t) -> ucs_status_t {
     // SAFETY: a live endpoint, and an attribute struct as its mask describes it.

@@ -40,6 +40,10 @@ unsafe fn map(
     Memory::register(address.unwrap_or(0), len)
 }
 
+/// Registers memory for access by the network, or allocates such memory. To be undone by
+/// `ucp_mem_unmap`.
+///
+/// Returns `UCS_OK`, `UCS_ERR_INVALID_PARAM`, `UCS_ERR_NO_MEMORY`, `UCS_ERR_IO_ERROR`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_mem_map(
     context: ucp_context_h,
@@ -61,6 +65,7 @@ pub unsafe extern "C" fn ucp_mem_map(
     }
 }
 
+/// Undoes `ucp_mem_map`. No operation may use the memory any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_mem_unmap(context: ucp_context_h, memh: ucp_mem_h) -> ucs_status_t {
     let _ = context;
@@ -72,6 +77,7 @@ pub unsafe extern "C" fn ucp_mem_unmap(context: ucp_context_h, memh: ucp_mem_h) 
     Status::OK
 }
 
+/// Writes those attributes of registered memory into `attr` that its mask asks for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_mem_query(memh: ucp_mem_h, attr: *mut ucp_mem_attr_t) -> ucs_status_t {
     // SAFETY: a live handle, and an attribute struct as its mask describes it.
@@ -98,6 +104,8 @@ pub unsafe extern "C" fn ucp_mem_query(memh: ucp_mem_h, attr: *mut ucp_mem_attr_
     }
 }
 
+/// Maps memory as `mem_spec` says (a size, with an optional type) and writes the outcome to
+/// `stream`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_mem_print_info(
     mem_spec: *const c_char,
@@ -107,6 +115,7 @@ pub unsafe extern "C" fn ucp_mem_print_info(
     let _ = (mem_spec, context, stream);
 }
 
+/// Tells what a range of mapped memory will be used for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_mem_advise(
     context: ucp_context_h,
@@ -121,6 +130,8 @@ pub unsafe extern "C" fn ucp_mem_advise(
     Status::OK
 }
 
+/// Packs a memory handle to be sent elsewhere: a remote key, or with `UCP_MEMH_PACK_FLAG_EXPORT` a
+/// handle for other processes of this host. To be released by `ucp_memh_buffer_release`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_memh_pack(
     memh: ucp_mem_h,
@@ -132,6 +143,7 @@ pub unsafe extern "C" fn ucp_memh_pack(
     NOT_IMPLEMENTED
 }
 
+/// Releases what `ucp_memh_pack` gave.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_memh_buffer_release(
     buffer: *mut c_void,

@@ -4,6 +4,7 @@ use crate::abi::prelude::*;
 use crate::abi::ucp::convert;
 use crate::ucp::tag::recv;
 
+/// Writes those attributes of a request into `attr` that its mask asks for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_request_query(
     request: *mut c_void,
@@ -44,12 +45,14 @@ pub unsafe extern "C" fn ucp_request_query(
     }
 }
 
+/// `UCS_INPROGRESS`, or how the operation ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_request_check_status(request: *mut c_void) -> ucs_status_t {
     // SAFETY: a live request.
     unsafe { convert::request(request) }.map_or(Error::InvalidParam.into(), |req| req.status())
 }
 
+/// Like `ucp_request_check_status`, for a tagged receive; `info` is written when it is complete.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_tag_recv_request_test(
     request: *mut c_void,
@@ -68,6 +71,8 @@ pub unsafe extern "C" fn ucp_tag_recv_request_test(
     }
 }
 
+/// Like `ucp_request_check_status`, for a stream receive; `*length_p` becomes the number of bytes
+/// when it is complete.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_stream_recv_request_test(
     request: *mut c_void,
@@ -77,6 +82,9 @@ pub unsafe extern "C" fn ucp_stream_recv_request_test(
     NOT_IMPLEMENTED
 }
 
+/// Asks for the end of an operation. A receive that matched no message yet ends with
+/// `UCS_ERR_CANCELED`; others may complete as if nothing was asked. The request must be freed as
+/// usual.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_request_cancel(worker: ucp_worker_h, request: *mut c_void) {
     // SAFETY: a live worker and a live request of it.
@@ -93,6 +101,7 @@ pub unsafe extern "C" fn ucp_request_cancel(worker: ucp_worker_h, request: *mut 
     }
 }
 
+/// Frees a request; of one that is in progress, when it ends, and without calling its callback.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_request_free(request: *mut c_void) {
     // SAFETY: a live request; its worker lives as long as its requests.

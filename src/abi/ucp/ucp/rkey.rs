@@ -2,6 +2,8 @@
 
 use crate::abi::prelude::*;
 
+/// Compares two keys; `*result` is 0 if they are for the same memory and can be used alike, else
+/// negative or positive: an order.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_rkey_compare(
     worker: ucp_worker_h,
@@ -14,6 +16,9 @@ pub unsafe extern "C" fn ucp_rkey_compare(
     NOT_IMPLEMENTED
 }
 
+/// Address in this process of remote memory that both processes can access, for loads and stores.
+///
+/// Returns `UCS_OK`, or `UCS_ERR_UNREACHABLE` if there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_rkey_ptr(
     rkey: ucp_rkey_h,
@@ -24,6 +29,7 @@ pub unsafe extern "C" fn ucp_rkey_ptr(
     NOT_IMPLEMENTED
 }
 
+/// Destroys a key. No operation may use it any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_rkey_destroy(rkey: ucp_rkey_h) {
     let _ = rkey;

@@ -2,6 +2,10 @@
 
 use crate::abi::prelude::*;
 
+/// Writes `count` elements at `buffer` to the peer's memory at `remote_addr`.
+///
+/// Returns NULL if the buffer may be used again, a request, or an error as a pointer. A flush makes
+/// sure that it is there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_put_nbx(
     ep: ucp_ep_h,
@@ -15,6 +19,7 @@ pub unsafe extern "C" fn ucp_put_nbx(
     NOT_IMPLEMENTED_PTR
 }
 
+/// Reads `count` elements from the peer's memory at `remote_addr` to `buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_get_nbx(
     ep: ucp_ep_h,

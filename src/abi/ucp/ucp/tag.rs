@@ -56,6 +56,10 @@ unsafe fn post_send(
     convert::status_ptr_of(posted)
 }
 
+/// Sends `count` elements at `buffer` with a tag.
+///
+/// Returns NULL if the buffer may be used again, a request to be progressed and freed, or an error
+/// as a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_tag_send_nbx(
     ep: ucp_ep_h,
@@ -79,6 +83,7 @@ pub unsafe extern "C" fn ucp_tag_send_nbx(
     }
 }
 
+/// Like `ucp_tag_send_nbx`, but completes only when the receiver has matched the message.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_tag_send_sync_nbx(
     ep: ucp_ep_h,
@@ -97,6 +102,12 @@ pub unsafe extern "C" fn ucp_tag_send_sync_nbx(
     }
 }
 
+/// Receives a message whose tag equals `tag` in the bits of `tag_mask` into `count` elements at
+/// `buffer`.
+///
+/// Returns NULL if it was received (with `UCP_OP_ATTR_FIELD_RECV_INFO` only), a request, or an
+/// error as a pointer. A message that is longer than the buffer ends with
+/// `UCS_ERR_MESSAGE_TRUNCATED`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_tag_recv_nbx(
     worker: ucp_worker_h,
@@ -119,6 +130,10 @@ pub unsafe extern "C" fn ucp_tag_recv_nbx(
     }
 }
 
+/// Looks for a message that has arrived and was not received yet. With `remove` it is taken out,
+/// and can be received only by `ucp_tag_msg_recv_nbx`. `info` becomes its tag and length.
+///
+/// Returns a handle of the message, or NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_tag_probe_nb(
     worker: ucp_worker_h,
@@ -143,6 +158,7 @@ pub unsafe extern "C" fn ucp_tag_probe_nb(
     }
 }
 
+/// Receives a message that `ucp_tag_probe_nb` took out.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_tag_msg_recv_nbx(
     worker: ucp_worker_h,

@@ -72,6 +72,8 @@ pub(in crate::abi::ucp) fn give_address(
     }
 }
 
+/// Creates a worker: what progresses communication, receives, and has an address. It is to be
+/// destroyed by `ucp_worker_destroy`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_create(
     context: ucp_context_h,
@@ -93,6 +95,7 @@ pub unsafe extern "C" fn ucp_worker_create(
     }
 }
 
+/// Destroys a worker. Endpoints that are still open are closed without waiting.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_destroy(worker: ucp_worker_h) {
     if !worker.is_null() {
@@ -102,6 +105,8 @@ pub unsafe extern "C" fn ucp_worker_destroy(worker: ucp_worker_h) {
     }
 }
 
+/// Writes those attributes of a worker into `attr` that its mask asks for. An address that was
+/// asked for is to be released by `ucp_worker_release_address`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_query(
     worker: ucp_worker_h,
@@ -159,6 +164,7 @@ pub unsafe extern "C" fn ucp_worker_query(
     }
 }
 
+/// Writes what a worker uses as text to `stream`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_print_info(worker: ucp_worker_h, stream: *mut FILE) {
     // SAFETY: a live worker, by the API.
@@ -179,6 +185,7 @@ pub unsafe extern "C" fn ucp_worker_print_info(worker: ucp_worker_h, stream: *mu
     unsafe { cfile::print(stream, &text) };
 }
 
+/// Releases an address that the worker gave.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_release_address(
     worker: ucp_worker_h,
@@ -189,6 +196,7 @@ pub unsafe extern "C" fn ucp_worker_release_address(
     unsafe { libc::free(address.cast()) };
 }
 
+/// Writes what a worker address says about its worker into `attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_address_query(
     address: *mut ucp_address_t,
@@ -214,6 +222,9 @@ pub unsafe extern "C" fn ucp_worker_address_query(
     }
 }
 
+/// Progresses all communication of a worker, and calls callbacks. Never blocks.
+///
+/// Returns the number of events that were handled; 0 also when called from within a callback.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_progress(worker: ucp_worker_h) -> c_uint {
     // SAFETY: a live worker.
@@ -226,6 +237,10 @@ pub unsafe extern "C" fn ucp_worker_progress(worker: ucp_worker_h) -> c_uint {
     }
 }
 
+/// Lists endpoints that have stream data to be received: at most `max_eps` are written to
+/// `poll_eps`.
+///
+/// Returns their number, or a negative status code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_stream_worker_poll(
     worker: ucp_worker_h,
@@ -237,6 +252,10 @@ pub unsafe extern "C" fn ucp_stream_worker_poll(
     0
 }
 
+/// File descriptor that becomes readable when the worker has something to do, for `poll` or
+/// `epoll`. It belongs to the worker. Call `ucp_worker_arm` before each wait.
+///
+/// Returns `UCS_OK`, or `UCS_ERR_UNSUPPORTED` without `UCP_FEATURE_WAKEUP`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_get_efd(worker: ucp_worker_h, fd: *mut c_int) -> ucs_status_t {
     // SAFETY: a live worker, and a place for the descriptor.
@@ -249,6 +268,8 @@ pub unsafe extern "C" fn ucp_worker_get_efd(worker: ucp_worker_h, fd: *mut c_int
     }
 }
 
+/// Blocks until the worker has something to do. Meant for use between calls of
+/// `ucp_worker_progress`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_wait(worker: ucp_worker_h) -> ucs_status_t {
     // SAFETY: a live worker.
@@ -273,11 +294,16 @@ pub unsafe extern "C" fn ucp_worker_wait(worker: ucp_worker_h) -> ucs_status_t {
     }
 }
 
+/// Waits a little until the memory at `address` changes, or something else wakes the processor.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_wait_mem(worker: ucp_worker_h, address: *mut c_void) {
     let _ = (worker, address);
 }
 
+/// Prepares the worker's file descriptor for a wait.
+///
+/// Returns `UCS_OK` if the caller may wait now, `UCS_ERR_BUSY` if there are events: progress first,
+/// then arm again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_arm(worker: ucp_worker_h) -> ucs_status_t {
     // SAFETY: a live worker.
@@ -289,6 +315,7 @@ pub unsafe extern "C" fn ucp_worker_arm(worker: ucp_worker_h) -> ucs_status_t {
         .into()
 }
 
+/// Wakes a thread that waits for this worker. May be called from any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_signal(worker: ucp_worker_h) -> ucs_status_t {
     // SAFETY: a live worker.
@@ -297,6 +324,10 @@ pub unsafe extern "C" fn ucp_worker_signal(worker: ucp_worker_h) -> ucs_status_t
         .into()
 }
 
+/// Sets the function that receives the active messages of one id. With a NULL callback, messages of
+/// this id are dropped.
+///
+/// Returns `UCS_OK`, or `UCS_ERR_INVALID_PARAM`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_set_am_recv_handler(
     worker: ucp_worker_h,
@@ -341,6 +372,7 @@ pub unsafe extern "C" fn ucp_worker_set_am_recv_handler(
     }
 }
 
+/// Orders memory access: operations of this worker that follow take effect after those before.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_fence(worker: ucp_worker_h) -> ucs_status_t {
     // SAFETY: a live worker.
@@ -352,6 +384,8 @@ pub unsafe extern "C" fn ucp_worker_fence(worker: ucp_worker_h) -> ucs_status_t 
         .into()
 }
 
+/// Completes when all operations of the worker that were posted before are complete, here and at
+/// the peers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_flush_nbx(
     worker: ucp_worker_h,

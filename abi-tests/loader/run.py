@@ -402,8 +402,8 @@ class Tests:
             line for line in found.splitlines() if "libuc" in line), found)  # fmt: skip
 
 
-# Folders of headers for other processors, for any processor, or for device code.
-OTHER_HEADERS = {"generic", "aarch64", "ppc64", "rv64", "cuda", "device"}
+# Folders of headers that public ones include for a processor, or that are for device code.
+OTHER_HEADERS = {"generic", "x86_64", "aarch64", "ppc64", "rv64", "cuda", "device"}
 
 
 def main():

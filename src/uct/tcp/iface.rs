@@ -193,8 +193,15 @@ impl Shared {
         let mut count = 0;
         self.work.set(false);
         for conn in self.broken.take() {
-            count += self.receive(&conn, events);
-            self.fail_broken(&conn);
+            match self.receive(&conn, events) {
+                0 => self.fail_broken(&conn),
+                n => {
+                    // There may be more.
+                    count += n;
+                    self.broken.borrow_mut().push(conn);
+                    self.work.set(true);
+                }
+            }
         }
         loop {
             let Some(next) = self.deferred.borrow_mut().pop_front() else {

@@ -53,7 +53,8 @@ struct Large {
     discard: bool,
 }
 
-/// What a read came to.
+/// What a read came to. A read that has moved bytes counts as an event, so that no events means
+/// that nothing was there.
 enum Step {
     /// Events; there may be more to read.
     More(usize),
@@ -100,19 +101,25 @@ impl Large {
         Ok(())
     }
 
-    /// Reads what is there to its place.
-    fn read(&mut self, fd: i32, scratch: &mut [u8], events: &dyn Events) -> io::Result<usize> {
+    /// Reads what is there to its place. `None`: the message is to be gathered.
+    fn read(
+        &mut self,
+        fd: i32,
+        scratch: &mut [u8],
+        events: &dyn Events,
+    ) -> Option<io::Result<usize>> {
         let left = self.total - self.offset;
         if !self.discard {
             match events.place(self.id, &self.header, self.offset, self.total) {
                 Place::Buffer(place, max) if max > 0 => {
-                    return tcp_io::recv_to(fd, place, left.min(max));
+                    return Some(tcp_io::recv_to(fd, place, left.min(max)));
                 }
+                Place::Copy if self.offset == 0 => return None,
                 _ => self.discard = true,
             }
         }
         let len = left.min(scratch.len());
-        net::recv(fd, scratch.get_mut(..len).unwrap_or_default())
+        Some(net::recv(fd, scratch.get_mut(..len).unwrap_or_default()))
     }
 
     fn finished(&self, events: &dyn Events) {
@@ -197,16 +204,16 @@ impl Shared {
                 let data = buffer.get(..have + n).unwrap_or_default();
                 let capacity = buffer.len();
                 match self.frames(conn, rx, data, partial, capacity, events) {
-                    Step::More(events) if n < limit => match rx.mode {
-                        Mode::Frames(_) => Step::Drained(events),
-                        _ => Step::More(events),
-                    },
+                    Step::More(count) if n < limit && matches!(rx.mode, Mode::Frames(_)) => {
+                        Step::Drained(count.max(1))
+                    }
+                    Step::More(count) => Step::More(count.max(1)),
                     step => step,
                 }
             }
             Mode::Gather { id, data, want } => match tcp_io::recv_append(fd, data, *want) {
                 Ok(0) => Step::End(None, false),
-                Ok(_) if data.len() < *want => Step::More(0),
+                Ok(_) if data.len() < *want => Step::More(1),
                 Ok(_) => {
                     let (id, data) = (*id, mem::take(data));
                     rx.mode = Mode::default();
@@ -216,8 +223,13 @@ impl Shared {
                 Err(error) => failed(error, false),
             },
             Mode::Place(large) => match large.read(fd, buffer, events) {
-                Ok(0) => Step::End(None, false),
-                Ok(n) => {
+                None => {
+                    let want = large.header.len() + large.total;
+                    rx.mode = gather(large.id, &large.header, want);
+                    Step::More(0)
+                }
+                Some(Ok(0)) => Step::End(None, false),
+                Some(Ok(n)) => {
                     large.offset += n;
                     if large.offset < large.total {
                         return Step::More(1);
@@ -228,7 +240,7 @@ impl Shared {
                     rx.after_large = true;
                     Step::More(1)
                 }
-                Err(error) => failed(error, false),
+                Some(Err(error)) => failed(error, false),
             },
         }
     }

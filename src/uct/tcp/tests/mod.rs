@@ -1,6 +1,10 @@
 //! Tests of the transport as a whole, on loopback.
 
 mod basic;
+mod ends;
+mod foreign;
+mod peer;
+mod settings;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

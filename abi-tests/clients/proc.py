@@ -1,0 +1,182 @@
+"""Runs programs with a time limit, watches which UCX libraries they and their children map, and
+leaves no process behind.
+
+All processes of a test are descendants of this one, which is a subreaper: what a launcher leaves
+behind becomes our child, and is found and ended too."""
+import ctypes
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+
+UCX_OBJECT = re.compile(r"/libuc(?:[ptsm]|x-rs|s_signal|[ptsm]_[a-z0-9_]+|[ptsm]-[0-9a-f]+)\.so")
+PR_SET_CHILD_SUBREAPER = 36
+ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+class Failure(Exception):
+    """A test found something wrong."""
+
+
+def stat_fields(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        return f.read().rsplit(")", 1)[1].split()
+
+
+def descendants(root=None, alive_only=True):
+    """pids of all processes below `root` (this process when not given)."""
+    children = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                f = stat_fields(name)
+            except OSError:
+                continue
+            if not alive_only or f[0] != "Z":
+                children.setdefault(int(f[1]), []).append(int(name))
+    found, queue = [], [root or os.getpid()]
+    while queue:
+        for pid in children.get(queue.pop(), []):
+            found.append(pid)
+            queue.append(pid)
+    return found
+
+
+def objects(maps_text):
+    """The files of UCX in the text of a /proc/PID/maps."""
+    found = set()
+    for line in maps_text.splitlines():
+        path = line.split(None, 5)[5:]
+        if path and UCX_OBJECT.search(path[0]):
+            found.add(path[0].removesuffix(" (deleted)"))
+    return found
+
+
+class Watch(threading.Thread):
+    """Reads the maps of all descendants, often at first, then less so."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.seen = {}  # pid -> set of files
+        self.done = threading.Event()
+
+    def look(self):
+        for pid in descendants():
+            try:
+                with open(f"/proc/{pid}/maps") as f:
+                    self.seen.setdefault(pid, set()).update(objects(f.read()))
+            except OSError:
+                pass
+
+    def run(self):
+        start = time.monotonic()
+        while not self.done.wait(0.02 if time.monotonic() - start < 3 else 0.25):
+            self.look()
+
+    def stop(self):
+        self.done.set()
+        self.join()
+        return {pid: files for pid, files in self.seen.items() if files}
+
+
+class Result:
+    def __init__(self, rc, out, timed_out, mapped, seconds):
+        self.rc, self.out, self.timed_out, self.mapped, self.seconds = rc, out, timed_out, mapped, seconds
+
+    def how(self):
+        if self.timed_out:
+            return f"did not end within {self.seconds:.0f} s"
+        return f"exit status {self.rc}" if self.rc >= 0 else f"ended by signal {-self.rc}"
+
+
+def end_all(grace=2.0):
+    """Ends every descendant, and waits until none is left."""
+    for sig, limit in ((signal.SIGTERM, grace), (signal.SIGKILL, 5.0)):
+        until = time.monotonic() + limit
+        while time.monotonic() < until:
+            pids = descendants()
+            if not pids:
+                break
+            for pid in pids:
+                try:
+                    os.kill(pid, sig)
+                except OSError:
+                    pass
+            reap()
+            time.sleep(0.05)
+    reap()
+
+
+def reap():
+    """Collects orphans that became ours (children that subprocess waits for are told apart by it)."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except OSError:
+        pass
+
+
+def run(cmd, env, timeout, cwd=None, watch=True, stdin=None):
+    """Runs `cmd`, with its output (both streams) in order. Never raises for what the program does."""
+    start = time.monotonic()
+    watcher = Watch() if watch else None
+    p = subprocess.Popen(cmd, env=env, cwd=cwd, stdin=stdin or subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, start_new_session=True)
+    if watcher:
+        watcher.start()
+    timed_out = False
+    try:
+        out, _ = p.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        timed_out = True
+        end_all()
+        out, _ = p.communicate()
+    except BaseException:
+        end_all()
+        raise
+    mapped = watcher.stop() if watcher else {}
+    end_all(0.5)
+    return Result(p.returncode, out.decode(errors="replace"), timed_out, mapped, time.monotonic() - start)
+
+
+class Background:
+    """A server, whose output is kept."""
+
+    def __init__(self, cmd, env):
+        self.p = subprocess.Popen(cmd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, start_new_session=True)
+        self.out = b""
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        self.out = self.p.stdout.read()
+
+    def finish(self, timeout):
+        """Its exit status; None when it had to be ended."""
+        try:
+            rc = self.p.wait(timeout)
+        except subprocess.TimeoutExpired:
+            rc = None
+            try:
+                os.killpg(self.p.pid, signal.SIGKILL)
+            except OSError:
+                pass
+            self.p.wait()
+        self.reader.join(5)
+        return rc, self.out.decode(errors="replace")
+
+
+def mapped_only(mapped, lib, at_least):
+    """That at least so many processes had UCX mapped, and all of it from `lib`."""
+    lib = os.path.realpath(lib)
+    users = {pid: files for pid, files in mapped.items() if any("libucp" in f for f in files)}
+    if len(users) < at_least:
+        raise Failure(f"only {len(users)} of {at_least} processes were seen with UCX mapped")
+    for pid, files in mapped.items():
+        for f in files:
+            real = os.path.realpath(f)
+            if not real.startswith(lib + "/"):
+                raise Failure(f"process {pid} had {f} mapped, which is not under {lib}")

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Runs unmodified clients of UCX over a folder of libraries.
+
+usage: run.py [--smoke | --full] [--lib DIR] [--genuine DIR] [--tls sm|tcp] [--only TEXT]... [--list]
+
+Each test has a time limit, and must prove from /proc/PID/maps that every process in it used the
+libraries of DIR and no other UCX. The last line is 'N passed, N failed, N skipped'."""
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import proc  # noqa: E402
+import where  # noqa: E402
+from tests import Context, Skip  # noqa: E402
+
+
+def parse():
+    a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    a.add_argument("--smoke", action="store_true", help="the short form of every client (default)")
+    a.add_argument("--full", action="store_true", help="the clients' whole suites")
+    a.add_argument("--lib", default=where.OURS, help="the libraries under test")
+    a.add_argument("--genuine", default=where.GENUINE, help="genuine UCX 1.22.0")
+    a.add_argument("--tls", choices=["sm", "tcp"], help="only over this kind of transport")
+    a.add_argument("--only", action="append", default=[], help="only tests whose name has this text")
+    a.add_argument("--list", action="store_true", help="print the names of the tests")
+    a.add_argument("--logs", default=os.path.join(where.REPO, "build", "client-logs"), help="outputs of failed tests")
+    return a.parse_args()
+
+
+def all_tests():
+    import mpi4py_suite
+    import openmpi
+    import tools
+
+    return openmpi.tests() + tools.tests() + mpi4py_suite.tests()
+
+
+def chosen(options):
+    for t in all_tests():
+        if not options.full and not t.smoke:
+            continue
+        if options.tls and t.tls and t.tls != options.tls:
+            continue
+        if options.only and not any(o in t.name for o in options.only):
+            continue
+        yield t
+
+
+def keep_log(options, label, ctx, why):
+    """Where the output of a failed test was put."""
+    os.makedirs(options.logs, exist_ok=True)
+    path = os.path.join(options.logs, "".join(c if c.isalnum() or c in ".-" else "_" for c in label) + ".log")
+    with open(path, "w") as f:
+        f.write(f"{label}: {why}\n")
+        if ctx.last:
+            f.write("$ " + " ".join(getattr(ctx.last, "cmd", [])) + "\n" + ctx.last.out)
+            for pid, files in ctx.last.mapped.items():
+                f.write(f"process {pid} mapped {' '.join(sorted(files))}\n")
+    return path
+
+
+def main():
+    options = parse()
+    tests = list(chosen(options))
+    if options.list:
+        for t in tests:
+            print(t.name, f"[{t.tls}]" if t.tls else "")
+        return 0
+    if not os.path.exists(os.path.join(options.lib, "libucp.so.0")):
+        print(f"no libucp.so.0 in {options.lib}: build first, or name a folder with --lib", file=sys.stderr)
+        return 2
+    if not os.path.isdir(where.DEPS):
+        print(f"no {where.DEPS}: run `make deps` first, or set UCX_RS_DEPS", file=sys.stderr)
+        return 2
+    count = {"ok": 0, "FAILED": 0, "skipped": 0}
+    scratch = tempfile.mkdtemp(prefix="ucx-rs-clients-")
+    try:
+        for t in tests:
+            label = t.name + (f" [{t.tls}]" if t.tls else "")
+            ctx = Context(os.path.abspath(options.lib), os.path.abspath(options.genuine), scratch, options.full)
+            start = time.monotonic()
+            try:
+                t.body(ctx, t.tls)
+                verdict, why = "ok", ctx.note
+            except Skip as e:
+                verdict, why = "skipped", str(e)
+            except Exception as e:  # a fault in a test is a failed test, and the others still run
+                why = str(e) if isinstance(e, proc.Failure) else f"{type(e).__name__}: {e}"
+                why += f"; output in {keep_log(options, label, ctx, why)}"
+                verdict = "FAILED"
+            finally:
+                proc.end_all(0.1)
+            count[verdict] += 1
+            print(f"{verdict:7} {label} ({time.monotonic() - start:.1f} s){': ' + why if why else ''}", flush=True)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    print(f"{count['ok']} passed, {count['FAILED']} failed, {count['skipped']} skipped")
+    return 1 if count["FAILED"] or not count["ok"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""A test: a name, the transports it runs over, the form (smoke or full) that it belongs to."""
+import os
+import re
+import subprocess
+
+import proc
+import where
+from proc import Failure
+
+
+class Skip(Exception):
+    """A test that the project does not ask for on this machine; says why."""
+
+
+class Context:
+    """What a test runs with."""
+
+    def __init__(self, lib, genuine, scratch, full):
+        self.lib, self.genuine, self.scratch, self.full = lib, genuine, scratch, full
+        self.last = None  # the output to show when the test fails
+        self.note = ""
+
+    def run(self, cmd, env, timeout, **more):
+        self.last = r = proc.run(cmd, env, timeout, **more)
+        r.cmd = cmd
+        return r
+
+    def compiled(self, source, compiler, *flags):
+        """Path of the program made of a C file, compiled once per run of the tests."""
+        key = re.sub(r"[^A-Za-z0-9]+", "-", " ".join([os.path.basename(compiler), source, *flags]))[-120:]
+        out = os.path.join(self.scratch, key)
+        if not os.path.exists(out):
+            r = subprocess.run([compiler, "-O1", "-g", "-Wall", source, "-o", out, *flags], capture_output=True, text=True)
+            if r.returncode:
+                raise Failure(f"{source} does not compile: {r.stderr[-2000:]}")
+        return out
+
+
+class Test:
+    def __init__(self, name, tls, body, smoke=True):
+        self.name, self.tls, self.body, self.smoke = name, tls, body, smoke
+
+
+def succeeded(r, *lines):
+    if r.timed_out or r.rc != 0:
+        raise Failure(r.how())
+    for line in lines:
+        if line not in r.out:
+            raise Failure(f"no {line!r} in the output")
+
+
+def over_both(name, body, smoke=True):
+    """The same test over shared memory and over TCP."""
+    return [Test(name, tls, body, smoke) for tls in ("sm", "tcp")]

@@ -104,7 +104,8 @@ uninstall:
 
 # ---- tests -----------------------------------------------------------------------------------
 
-HEADERS_TOOL := $(CARGO) run --release --quiet --manifest-path abi-tests/tools/headers/Cargo.toml --
+TOOL_FLAGS   := --manifest-path abi-tests/tools/headers/Cargo.toml --target-dir $(TARGET)/tools
+HEADERS_TOOL := $(CARGO) run --quiet $(TOOL_FLAGS) --
 RUN_TESTS    := $(PYTHON) abi-tests/tools/run_tests.py
 
 deps:
@@ -132,7 +133,7 @@ lint:
 	$(CARGO) fmt --check
 	$(CARGO) clippy --all-targets -- -D warnings
 	$(CARGO) fmt --check --manifest-path abi-tests/tools/headers/Cargo.toml
-	$(CARGO) clippy --quiet --all-targets --manifest-path abi-tests/tools/headers/Cargo.toml -- -D warnings
+	$(CARGO) clippy --all-targets $(TOOL_FLAGS) -- -D warnings
 	$(HEADERS_TOOL) --check
 
 clean:

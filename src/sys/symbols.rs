@@ -80,7 +80,8 @@ fn locate(address: *const c_void) -> Option<(Object, bool)> {
 
 /// Size of the object at an address, as the table of the file it lies in says: for data that an
 /// executable carries a copy of, the size in the headers that it was built with.
-pub fn size_at(address: *const c_void) -> Option<u64> {
+pub fn size_at(address: usize) -> Option<u64> {
+    let address = address as *const c_void;
     // SAFETY: Dl_info is plain data for which zero is a value.
     let mut info: libc::Dl_info = unsafe { core::mem::zeroed() };
     let mut symbol: *const libc::Elf64_Sym = core::ptr::null();

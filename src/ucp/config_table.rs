@@ -161,7 +161,12 @@ const SELECTION: &[Variable] = &[
         Kind::Array(&Kind::Text),
         "Who connects by socket address, first choice first; the next one when that fails.",
     ),
-    var("SOCKADDR_AUX_TLS", "", Kind::Deprecated, ""),
+    var(
+        "SOCKADDR_AUX_TLS",
+        "",
+        Kind::Deprecated,
+        "No longer used: TLS chooses those transports as well.",
+    ),
     var(
         "WARN_INVALID_CONFIG",
         "y",
@@ -554,7 +559,7 @@ const WORKER: &[Variable] = &[
     var(
         "DYNAMIC_TL_PROGRESS_FACTOR",
         "10",
-        Kind::TimeUnits,
+        Kind::Uint,
         "Rounds of use tracking per progress.",
     ),
 ];

@@ -2,6 +2,7 @@
 
 pub mod arch;
 pub mod config;
+pub mod crc;
 pub mod host;
 pub mod log;
 pub mod sockaddr;

@@ -16,6 +16,18 @@ pub fn hex(bytes: &[u8], per_line: usize) -> String {
     out
 }
 
+/// Shortens a dump to at most `limit` characters, so that no byte loses its second digit.
+pub fn cut_hex(dump: &mut String, limit: usize) {
+    if dump.len() <= limit {
+        return;
+    }
+    dump.truncate(limit);
+    let digits = dump.bytes().rev().take_while(u8::is_ascii_hexdigit).count();
+    if digits % 2 == 1 {
+        dump.pop();
+    }
+}
+
 /// Length of the beginning that two texts share.
 pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
@@ -70,6 +82,9 @@ mod tests {
         assert_eq!(hex(&[1, 2, 3, 4, 0xff], 16), "01020304:ff");
         assert_eq!(hex(&[1, 2, 3], 2), "0102\n03");
         assert_eq!(hex(&[], 0), "");
+        let mut dump = hex(&[1, 2, 3, 4, 5], 16);
+        cut_hex(&mut dump, 10);
+        assert_eq!(dump, "01020304:");
     }
 
     #[test]

@@ -7,8 +7,18 @@ const ALLOC: &[&str] = &["thp", "md", "heap", "mmap", "huge"];
 
 /// Variables that every interface has.
 const IFACE: &[Variable] = &[
-    var("MAX_SHORT", "", Kind::Deprecated, ""),
-    var("MAX_BCOPY", "", Kind::Deprecated, ""),
+    var(
+        "MAX_SHORT",
+        "",
+        Kind::Deprecated,
+        "No longer used: the longest short message follows from the transport.",
+    ),
+    var(
+        "MAX_BCOPY",
+        "",
+        Kind::Deprecated,
+        "No longer used: SEG_SIZE of the transport limits messages by copy.",
+    ),
     var(
         "ALLOC",
         "huge,thp,md,mmap,heap",

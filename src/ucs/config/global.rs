@@ -141,7 +141,12 @@ const UCS_VARS: &[Variable] = &[
         Kind::Ternary,
         "Remember the memory type of address ranges.",
     ),
-    var("ASYNC_MAX_EVENTS", "", Kind::Deprecated, ""),
+    var(
+        "ASYNC_MAX_EVENTS",
+        "",
+        Kind::Deprecated,
+        "No longer used: the number of events has no limit.",
+    ),
     var(
         "ASYNC_SIGNO",
         "ALRM",
@@ -345,7 +350,12 @@ const UCM_VARS: &[Variable] = &[
         Kind::Bitmap(HOOKS),
         "How calls that free GPU memory are watched.",
     ),
-    var("CUDA_RELOC", "", Kind::Deprecated, ""),
+    var(
+        "CUDA_RELOC",
+        "",
+        Kind::Deprecated,
+        "No longer used: CUDA_HOOK_MODE chooses the kind of hooks.",
+    ),
     var(
         "DYNAMIC_MMAP_THRESH",
         "y",

@@ -82,7 +82,7 @@ impl Config {
     /// first use. Wrong values are defaults here; [`Config::read`] is who reports them.
     pub fn global() -> &'static Config {
         static GLOBAL: OnceLock<Config> = OnceLock::new();
-        GLOBAL.get_or_init(|| Config::lenient())
+        GLOBAL.get_or_init(Config::lenient)
     }
 
     /// The text set for `name`, directly or through a name that stands for several variables

@@ -38,7 +38,7 @@ pub fn format_size(mut value: usize) -> String {
         _ => {}
     }
     let mut suffix = 0;
-    while value >= 1024 && value % 1024 == 0 && suffix + 1 < SUFFIXES.len() {
+    while value >= 1024 && value.is_multiple_of(1024) && suffix + 1 < SUFFIXES.len() {
         value /= 1024;
         suffix += 1;
     }

@@ -113,29 +113,32 @@ fn numbered(path: &Path, index: u32) -> PathBuf {
 }
 
 /// Replaces `%p` (process id), `%h` (host), `%c` (first CPU of the affinity), `%t` (time), `%u`
-/// (user), `%e` (program), `%i` (user id) and `%%`; other letters stay as they are.
+/// (user), `%e` (program) and `%i` (user id); any other `%` stays as it is.
 pub fn expand(template: &str) -> String {
     let mut out = String::new();
-    let mut chars = template.chars();
-    while let Some(c) = chars.next() {
-        if c != '%' {
-            out.push(c);
-            continue;
-        }
-        match chars.next() {
-            Some('p') => out.push_str(&std::process::id().to_string()),
-            Some('h') => out.push_str(&super::host_name()),
-            Some('t') => out.push_str(&local_time()),
-            Some('e') => out.push_str(&program_name()),
-            Some('u') => out.push_str(&user_name()),
-            Some('i') => out.push_str(&user_id()),
-            Some('c') => out.push_str(&first_cpu()),
-            Some('%') => out.push('%'),
-            Some(other) => out.extend(['%', other]),
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('%') {
+        out.push_str(before);
+        let replacement = match after.chars().next() {
+            Some('p') => Some(std::process::id().to_string()),
+            Some('h') => Some(super::host_name()),
+            Some('t') => Some(local_time()),
+            Some('e') => Some(program_name()),
+            Some('u') => Some(user_name()),
+            Some('i') => Some(user_id()),
+            Some('c') => Some(first_cpu()),
+            _ => None,
+        };
+        rest = after;
+        match replacement {
+            Some(text) => {
+                out.push_str(&text);
+                rest = after.get(1..).unwrap_or("");
+            }
             None => out.push('%'),
         }
     }
-    out
+    out + rest
 }
 
 fn program_name() -> String {
@@ -212,7 +215,10 @@ mod tests {
     #[test]
     fn templates() {
         let pid = std::process::id().to_string();
-        assert_eq!(expand("/tmp/a.%p.%%%q%"), format!("/tmp/a.{pid}.%%q%"));
+        assert_eq!(
+            expand("/tmp/a.%p.%%p.%q%"),
+            format!("/tmp/a.{pid}.%{pid}.%q%")
+        );
         assert!(!expand("%h%e%u%t%c").contains('%'));
     }
 

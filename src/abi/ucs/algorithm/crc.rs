@@ -1,21 +1,35 @@
 //! `ucs/algorithm/crc.h`.
 
 use crate::abi::prelude::*;
+use crate::abi::ucs::text;
+use crate::ucs::crc;
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_crc16(buffer: *const c_void, size: usize) -> u16 {
-    let _ = (buffer, size);
-    0
+    // SAFETY: the caller passes this many bytes.
+    crc::crc16(unsafe { bytes(buffer, size) })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_crc16_string(s: *const c_char) -> u16 {
-    let _ = s;
-    0
+    // SAFETY: a C string or NULL.
+    crc::crc16(unsafe { text::bytes(s) }.unwrap_or_default())
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_crc32(prev_crc: u32, buffer: *const c_void, size: usize) -> u32 {
-    let _ = (prev_crc, buffer, size);
-    0
+    // SAFETY: the caller passes this many bytes.
+    crc::crc32(prev_crc, unsafe { bytes(buffer, size) })
+}
+
+/// The bytes at a pointer; none for NULL.
+///
+/// # Safety
+/// `buffer` is NULL or holds `size` bytes that stay unchanged for `'a`.
+unsafe fn bytes<'a>(buffer: *const c_void, size: usize) -> &'a [u8] {
+    match buffer.is_null() {
+        true => &[],
+        // SAFETY: as the caller promises.
+        false => unsafe { core::slice::from_raw_parts(buffer.cast(), size) },
+    }
 }

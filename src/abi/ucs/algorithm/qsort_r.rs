@@ -16,5 +16,7 @@ pub unsafe extern "C" fn ucs_qsort_r(
     compare: ucs_qsort_r_compare_cb_t,
     arg: *mut c_void,
 ) {
-    let _ = (base, nmemb, size, compare, arg);
+    let Some(compare) = compare else { return };
+    // SAFETY: the caller passes an array of this shape and a function that compares its elements.
+    unsafe { libc::qsort_r(base, nmemb, size, Some(compare), arg) };
 }

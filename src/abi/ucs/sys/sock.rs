@@ -577,7 +577,10 @@ pub unsafe extern "C" fn ucs_sock_ipportstr_to_sockaddr(
                 ucs_sockaddr_set_port(sa_storage.cast(), addr.port())
             }
             None => {
-                crate::ucs_error!("invalid address {name}");
+                match addr_text::parse_ip_port(&without_port(&name), 0) {
+                    Some(_) => crate::ucs_error!("invalid port in '{name}'"),
+                    None => crate::ucs_error!("invalid address {name}"),
+                }
                 Error::InvalidAddr.into()
             }
         }
@@ -1016,4 +1019,11 @@ unsafe fn put_ip(to: *mut sockaddr_storage, ip: &IpAddr) {
             }
         }
     }
+}
+
+/// What stands before the last colon, for the message about what is wrong.
+fn without_port(name: &str) -> String {
+    name.rsplit_once(':')
+        .map_or(name, |(address, _)| address)
+        .to_owned()
 }

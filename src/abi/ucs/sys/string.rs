@@ -16,18 +16,13 @@ pub const UCS_VALUE_UNKNOWN_STR: &str = "unknown";
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_expand_path(path: *const c_char, fullpath: *mut c_char, max: usize) {
-    if path.is_null() || fullpath.is_null() || max == 0 {
-        return;
-    }
-    // SAFETY: a C string.
+    // SAFETY: a C string or NULL.
     let relative = unsafe { text::read(path) };
-    let absolute = std::path::absolute(&*relative).ok();
-    let full = std::fs::canonicalize(&*relative).ok().or(absolute);
-    let full = full.map_or_else(
-        || relative.to_string(),
-        |p| p.to_string_lossy().into_owned(),
-    );
-    // SAFETY: the caller has room for `max` bytes.
+    let full = match std::env::current_dir() {
+        Ok(folder) if !relative.starts_with('/') => format!("{}/{relative}", folder.display()),
+        _ => relative.into_owned(),
+    };
+    // SAFETY: NULL or room for `max` bytes.
     unsafe { text::write(fullpath, max, full.as_bytes()) };
 }
 
@@ -73,11 +68,8 @@ pub unsafe extern "C" fn ucs_strncpy_zero(dest: *mut c_char, src: *const c_char,
 pub unsafe extern "C" fn ucs_string_to_id(str: *const c_char) -> u64 {
     let mut id = [0; 8];
     // SAFETY: a C string or NULL.
-    for (to, from) in id
-        .iter_mut()
-        .take(7)
-        .zip(unsafe { text::bytes(str) }.unwrap_or_default())
-    {
+    let name = unsafe { text::bytes(str) }.unwrap_or_default();
+    for (to, from) in id.iter_mut().take(7).zip(name) {
         *to = *from;
     }
     u64::from_ne_bytes(id)
@@ -200,7 +192,10 @@ pub unsafe extern "C" fn ucs_str_dump_hex(
     unsafe {
         // No more than can be printed is read.
         let bytes = core::slice::from_raw_parts(data.cast::<u8>(), length.min(max));
-        text::write(buf, max, strings::hex(bytes, per_line).as_bytes());
+        let mut dump = strings::hex(bytes, per_line);
+        // No half of a byte at the end.
+        strings::cut_hex(&mut dump, max.saturating_sub(1));
+        text::write(buf, max, dump.as_bytes());
     }
     buf
 }

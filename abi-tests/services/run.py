@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""UCS through its C functions and tools, ours beside genuine UCX 1.22.0.
+
+    run.py [--lib DIR] [NAME...]      NAME: run only tests whose name contains it
+
+Needs the libraries of `make`, and UCX 1.22.0 under $UCX_RS_DEPS/libucx.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+DEPS = Path(os.environ.get("UCX_RS_DEPS", ROOT / ".deps"))
+GENUINE = DEPS / "libucx" / "lib"
+INFO = DEPS / "libucx" / "bin" / "ucx_info"
+LIMIT = 60
+OURS = ROOT / "build" / "lib"
+
+# Lines in which we differ on purpose: a path of the build, and a number of rounds that genuine UCX
+# reads and prints as a time. Its syntax comes in the line before.
+DIFFERENT = re.compile(
+    r"(# syntax: .*\n#\n)?UCX_(MODULE_DIR|DYNAMIC_TL_PROGRESS_FACTOR)=.*\n", re.MULTILINE
+)
+
+
+class Failure(Exception):
+    pass
+
+
+def check(condition, message):
+    if not condition:
+        raise Failure(message)
+
+
+def run(*command, lib, env=None):
+    """Runs a command with the libraries of a folder: exit code and all output."""
+    clean = {
+        key: value for key, value in os.environ.items() if not key.startswith(("UCX_", "LD_"))
+    }
+    result = subprocess.run(
+        [str(part) for part in command],
+        env=clean | {"LD_LIBRARY_PATH": str(lib), "HOME": "/nonexistent"} | (env or {}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        timeout=LIMIT,
+        cwd="/",
+    )
+    return result.returncode, result.stdout
+
+
+def sections(lib):
+    code, output = run(sys.executable, HERE / "calls.py", lib / "libucs.so.0", lib=lib)
+    check(code == 0, f"calls.py exits with {code}:\n{output[-2000:]}")
+    found = {}
+    for line in output.splitlines():
+        if line.startswith("== "):
+            lines = found.setdefault(line[3:], [])
+        elif " UCX  " not in line:  # log lines carry times and source lines
+            lines.append(line)
+    return found
+
+
+def listing(lib, *options):
+    code, output = run(INFO, *options, lib=lib)
+    check(code == 0, f"ucx_info exits with {code}: {output}")
+    return DIFFERENT.sub("", output).splitlines()
+
+
+def variables(lines):
+    return [line for line in lines if re.match(r"(# )?UCX_", line)]
+
+
+def test_values_of_variables():
+    ours, genuine = (variables(listing(lib, "-c")) for lib in (OURS, GENUINE))
+    check(len(genuine) > 200, f"only {len(genuine)} variables")
+    check(ours == genuine, f"{set(ours) ^ set(genuine)}")
+
+
+def test_hidden_variables_and_syntax():
+    keep = re.compile(r"UCX_|# (syntax|inherits|alias of):|# .* configuration$")
+    ours, genuine = (
+        [line for line in listing(lib, "-caf") if keep.match(line)] for lib in (OURS, GENUINE)
+    )
+    check(ours == genuine, f"{set(ours) ^ set(genuine)}")
+
+
+def test_defaults_are_commented_out():
+    code, output = run(INFO, "-c", "-C", lib=OURS, env={"UCX_TLS": "tcp"})
+    lines = [line for line in variables(output.splitlines()) if not line.startswith("# ")]
+    check(code == 0 and lines == ["UCX_TLS=tcp"], f"{lines}")
+
+
+def test_filter():
+    _, output = run(INFO, "-c", "-F", "KEEPALIVE", lib=OURS)
+    names = [line.split("=")[0] for line in variables(output.splitlines())]
+    check(names == ["UCX_KEEPALIVE_INTERVAL", "UCX_KEEPALIVE_NUM_EPS"], f"{names}")
+
+
+def test_values_come_from_environment_and_file(tmp=Path("/tmp")):
+    folder = tmp / f"ucx-conf-{os.getpid()}"
+    folder.mkdir()
+    try:
+        (folder / "ucx.conf").write_text("UCX_TLS=self\nUCX_SEG_SIZE=4k\n[x]\nCPU model=none*\nUCX_NUM_EPS=7\n")
+        env = {"UCX_CONFIG_DIR": str(folder), "UCX_TLS": "tcp"}
+        for lib in (OURS, GENUINE):
+            _, output = run(INFO, "-c", lib=lib, env=env)
+            lines = output.splitlines()
+            for wanted in ("UCX_TLS=tcp", "UCX_SEG_SIZE=4K", "UCX_NUM_EPS=auto"):
+                check(wanted in lines, f"{lib}: no {wanted}")
+    finally:
+        (folder / "ucx.conf").unlink()
+        folder.rmdir()
+
+
+def test_a_wrong_value_is_named():
+    _, output = run(INFO, "-c", lib=OURS, env={"UCX_RNDV_THRESH": "abc"})
+    lines = [line for line in output.splitlines() if " ERROR " in line]
+    check(len(lines) == 1, f"{lines}")
+    for word in ("UCX_RNDV_THRESH", "'abc'", "memory units"):
+        check(word in lines[0], f"{word} is not in {lines[0]}")
+
+
+def test_system_information():
+    ours, genuine = (listing(lib, "-s") for lib in (OURS, GENUINE))
+    drop = re.compile(r"# Timer")
+    ours, genuine = ([x for x in lines if not drop.match(x)] for lines in (ours, genuine))
+    check(ours == genuine, f"{ours} {genuine}")
+
+
+def tests():
+    found = {
+        name.removeprefix("test_"): function
+        for name, function in globals().items()
+        if name.startswith("test_")
+    }
+    ours, genuine = sections(OURS), sections(GENUINE)
+
+    def compare(name):
+        a, b = ours.get(name), genuine[name]
+        differences = [f"{x!r} not {y!r}" for x, y in zip(a or [], b) if x != y]
+        check(a == b, "; ".join(differences[:5]) or f"{len(a or [])} lines, not {len(b)}")
+
+    for name in genuine:
+        found[f"calls: {name}"] = lambda name=name: compare(name)
+    return found
+
+
+def main():
+    global OURS
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lib", type=Path, default=OURS)
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    OURS = arguments.lib.resolve()
+    passed = failed = 0
+    for name, test in tests().items():
+        if arguments.names and not any(part in name for part in arguments.names):
+            continue
+        try:
+            test()
+        except Failure as failure:
+            print(f"FAILED {name}: {failure}")
+            failed += 1
+        except Exception:
+            print(f"FAILED {name}: {traceback.format_exc()}")
+            failed += 1
+        else:
+            print(f"ok {name}")
+            passed += 1
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed or not passed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -35,6 +35,7 @@ typedef struct ucm_global_config ucm_global_config_t;
 typedef union ucm_event ucm_event_t;
 union ucm_event;
 
+/** What can happen to memory. */
 enum ucm_event_type {
     UCM_EVENT_NONE = 0,
     UCM_EVENT_MMAP = (1 << 0),
@@ -45,17 +46,27 @@ enum ucm_event_type {
     UCM_EVENT_SBRK = (1 << 5),
     UCM_EVENT_MADVISE = (1 << 6),
     UCM_EVENT_BRK = (1 << 7),
+    /** Memory was mapped, by whichever call. */
     UCM_EVENT_VM_MAPPED = (1 << 16),
+    /** Memory is about to be unmapped, by whichever call. */
     UCM_EVENT_VM_UNMAPPED = (1 << 17),
+    /** Memory of another type than the host's was allocated. */
     UCM_EVENT_MEM_TYPE_ALLOC = (1 << 20),
+    /** Memory of another type than the host's is about to be freed. */
     UCM_EVENT_MEM_TYPE_FREE = (1 << 21),
+    /** Don't intercept anything for this handler. */
     UCM_EVENT_FLAG_NO_INSTALL = (1 << 24),
+    /** Report existing memory too. */
     UCM_EVENT_FLAG_EXISTING_ALLOC = (1 << 25),
 };
 
+/** How calls are intercepted. */
 enum ucm_mmap_hook_mode {
+    /** Not at all. */
     UCM_MMAP_HOOK_NONE = 0,
+    /** By the relocation tables of loaded objects. */
     UCM_MMAP_HOOK_RELOC = 1,
+    /** By changing the code of the functions. */
     UCM_MMAP_HOOK_BISTRO = 2,
     UCM_MMAP_HOOK_LAST = 3,
 };
@@ -69,6 +80,7 @@ enum ucm_module_unload_prevent_mode {
 
 typedef enum ucm_event_type ucm_event_type_t;
 
+/** Called for an event. */
 typedef void (*ucm_event_callback_t)(ucm_event_type_t event_type, ucm_event_t *event, void *arg);
 
 typedef enum ucm_mmap_hook_mode ucm_mmap_hook_mode_t;
@@ -142,6 +154,7 @@ struct ucm_event_mem_type {
     uint8_t mem_flags;
 };
 
+/** Arguments and result of an event. */
 union ucm_event {
     struct ucm_event_mmap mmap;
     struct ucm_event_munmap munmap;
@@ -156,14 +169,19 @@ union ucm_event {
     struct ucm_event_mem_type mem_type;
 };
 
+/** Options of memory events. */
 struct ucm_global_config {
+    /** Messages above this level are dropped. */
     ucs_log_level_t log_level;
+    /** Whether there are events at all. */
     int enable_events;
+    /** How calls are intercepted. */
     ucm_mmap_hook_mode_t mmap_hook_mode;
     int enable_malloc_hooks;
     int enable_malloc_reloc;
     uint64_t cuda_hook_modes;
     int enable_dynamic_mmap_thresh;
+    /** Alignment of allocated memory in bytes. */
     size_t alloc_alignment;
     int dlopen_process_rpath;
     int module_unload_prevent_mode;
@@ -171,60 +189,95 @@ struct ucm_global_config {
     double bistro_grace_duration;
 };
 
+/** Sets the options of memory events, before the first handler is set. */
 void ucm_set_global_opts(const ucm_global_config_t *ucm_opts);
 
+/**
+ * Calls `cb` for the given events (mask of `ucm_event_type_t`), in the order of priorities, lowest
+ * first.
+ *
+ * Returns `UCS_OK`, or `UCS_ERR_UNSUPPORTED` if an event can't be intercepted.
+ */
 ucs_status_t ucm_set_event_handler(int events, int priority, ucm_event_callback_t cb, void *arg);
 
+/** Takes back what `ucm_set_event_handler` did with the same arguments. */
 void ucm_unset_event_handler(int events, ucm_event_callback_t cb, void *arg);
 
+/** Says that the program itself reports these events, by `ucm_vm_mmap` and `ucm_vm_munmap`. */
 void ucm_set_external_event(int events);
 
+/** Takes back `ucm_set_external_event`. */
 void ucm_unset_external_event(int events);
 
+/**
+ * Tests whether the given events are seen.
+ *
+ * Returns `UCS_OK`, or `UCS_ERR_UNSUPPORTED`.
+ */
 ucs_status_t ucm_test_events(int events);
 
+/** Tests whether the given events are reported by the program. */
 ucs_status_t ucm_test_external_events(int events);
 
+/** `mmap` without an event. */
 void *ucm_orig_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t offset);
 
+/** `munmap` without an event. */
 int ucm_orig_munmap(void *addr, size_t length);
 
+/** `mremap` without an event. */
 void *ucm_orig_mremap(void *old_address,
                       size_t old_size,
                       size_t new_size,
                       int flags,
                       void *new_address);
 
+/** `shmat` without an event. */
 void *ucm_orig_shmat(int shmid, const void *shmaddr, int shmflg);
 
+/** `shmdt` without an event. */
 int ucm_orig_shmdt(const void *shmaddr);
 
+/** `sbrk` without an event. */
 void *ucm_orig_sbrk(ptrdiff_t increment);
 
+/** `brk` without an event. */
 int ucm_orig_brk(void *addr);
 
+/** `madvise` without an event. */
 int ucm_orig_madvise(void *addr, size_t length, int advice);
 
+/** `mmap`, with its event. */
 void *ucm_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t offset);
 
+/** `munmap`, with its event. */
 int ucm_munmap(void *addr, size_t length);
 
+/** Reports that memory was mapped. */
 void ucm_vm_mmap(void *addr, size_t length);
 
+/** Reports that memory is about to be unmapped. */
 void ucm_vm_munmap(void *addr, size_t length);
 
+/** `shmat`, with its event. */
 void *ucm_shmat(int shmid, const void *shmaddr, int shmflg);
 
+/** `shmdt`, with its event. */
 int ucm_shmdt(const void *shmaddr);
 
+/** `sbrk`, with its event. */
 void *ucm_sbrk(ptrdiff_t increment);
 
+/** `brk`, with its event. */
 int ucm_brk(void *addr);
 
+/** `madvise`, with its event. */
 int ucm_madvise(void *addr, size_t length, int advice);
 
+/** `dlopen`, with events of the library that is loaded. */
 void *ucm_dlopen(const char *filename, int flag);
 
+/** `mremap`, with its event. */
 extern void *ucm_mremap(void *old_address, size_t old_size, size_t new_size, int flags, ...);
 
 /* Options of memory events. */

@@ -252,6 +252,10 @@ typedef int (*uct_iface_is_reachable_func_t)(uct_iface_h iface,
                                              const uct_device_addr_t *dev_addr,
                                              const uct_iface_addr_t *iface_addr);
 
+/**
+ * The operations of a transport. Programs reach them through inline functions of `uct.h`, so their
+ * order never changes.
+ */
 struct uct_iface_ops {
     uct_ep_put_short_func_t ep_put_short;
     uct_ep_put_bcopy_func_t ep_put_bcopy;
@@ -305,24 +309,30 @@ struct uct_iface_ops {
     uct_iface_is_reachable_func_t iface_is_reachable;
 };
 
+/** A worker, as programs see it. */
 struct uct_worker {
+    /** What it progresses. */
     ucs_callbackq_t progress_q;
 };
 
+/** An interface, as programs see it. */
 struct uct_iface {
     uct_iface_ops_t ops;
 };
 
+/** An endpoint, as programs see it. */
 struct uct_ep {
     uct_iface_h iface;
 };
 
+/** A listener, as programs see it. */
 struct uct_listener {
     uct_cm_h cm;
 };
 
 typedef void (*uct_desc_release_callback_t)(uct_recv_desc_t *self, void *desc);
 
+/** How a received message that was kept is given back. */
 struct uct_recv_desc {
     uct_desc_release_callback_t cb;
 };

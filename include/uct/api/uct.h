@@ -75,34 +75,49 @@ typedef struct uct_rkey_bundle uct_rkey_bundle_t;
 typedef struct uct_tl_resource_desc uct_tl_resource_desc_t;
 union uct_iface_params_mode;
 
+/** Endpoints connect to interfaces. */
 #define UCT_IFACE_FLAG_CONNECT_TO_IFACE (1ul << 40)
 
+/** Endpoints connect to endpoints. */
 #define UCT_IFACE_FLAG_CONNECT_TO_EP (1ul << 41)
 
+/** Endpoints connect to socket addresses. */
 #define UCT_IFACE_FLAG_CONNECT_TO_SOCKADDR (1ul << 42)
 
+/** Short active messages. */
 #define UCT_IFACE_FLAG_AM_SHORT (1ul << 0)
 
+/** Active messages that are copied. */
 #define UCT_IFACE_FLAG_AM_BCOPY (1ul << 1)
 
+/** Active messages from the user's memory. */
 #define UCT_IFACE_FLAG_AM_ZCOPY (1ul << 2)
 
+/** A queue of operations that wait for resources. */
 #define UCT_IFACE_FLAG_PENDING (1ul << 3)
 
+/** Short puts. */
 #define UCT_IFACE_FLAG_PUT_SHORT (1ul << 4)
 
+/** Puts that are copied. */
 #define UCT_IFACE_FLAG_PUT_BCOPY (1ul << 5)
 
+/** Puts from the user's memory. */
 #define UCT_IFACE_FLAG_PUT_ZCOPY (1ul << 6)
 
+/** Short gets. */
 #define UCT_IFACE_FLAG_GET_SHORT (1ul << 8)
 
+/** Gets that are copied. */
 #define UCT_IFACE_FLAG_GET_BCOPY (1ul << 9)
 
+/** Gets to the user's memory. */
 #define UCT_IFACE_FLAG_GET_ZCOPY (1ul << 10)
 
+/** Atomic with respect to processors. */
 #define UCT_IFACE_FLAG_ATOMIC_CPU (1ul << 30)
 
+/** Atomic with respect to the device only. */
 #define UCT_IFACE_FLAG_ATOMIC_DEVICE (1ul << 31)
 
 #define UCT_IFACE_FLAG_ERRHANDLE_SHORT_BUF (1ul << 32)
@@ -117,14 +132,18 @@ union uct_iface_params_mode;
 
 #define UCT_IFACE_FLAG_ERRHANDLE_BCOPY_LEN (1ul << 37)
 
+/** The failure of a peer is detected and reported. */
 #define UCT_IFACE_FLAG_ERRHANDLE_PEER_FAILURE (1ul << 38)
 
+/** Peers can be checked. */
 #define UCT_IFACE_FLAG_EP_CHECK (1ul << 39)
 
 #define UCT_IFACE_FLAG_AM_DUP (1ul << 43)
 
+/** Receive callbacks are called from progress only. */
 #define UCT_IFACE_FLAG_CB_SYNC (1ul << 44)
 
+/** Receive callbacks may be called from elsewhere. */
 #define UCT_IFACE_FLAG_CB_ASYNC (1ul << 45)
 
 #define UCT_IFACE_FLAG_EP_KEEPALIVE (1ul << 46)
@@ -139,6 +158,7 @@ union uct_iface_params_mode;
 
 #define UCT_IFACE_FLAG_TAG_RNDV_ZCOPY (1ul << 53)
 
+/** Reaches other hosts. */
 #define UCT_IFACE_FLAG_INTER_NODE (1ul << 54)
 
 #define UCT_IFACE_FLAG_DEVICE_EP (1ul << 55)
@@ -207,14 +227,21 @@ enum uct_component_attr_field {
 };
 
 enum uct_component_flag_enum {
+    /** It has a connection manager. */
     UCT_COMPONENT_FLAG_CM = (1 << 0),
+    /** Its keys give addresses (`uct_rkey_ptr`). */
     UCT_COMPONENT_FLAG_RKEY_PTR = (1 << 1),
 };
 
+/** Kinds of devices. */
 typedef enum {
+    /** Reaches other hosts. */
     UCT_DEVICE_TYPE_NET = 0,
+    /** Reaches processes of this host. */
     UCT_DEVICE_TYPE_SHM = 1,
+    /** An accelerator. */
     UCT_DEVICE_TYPE_ACC = 2,
+    /** Reaches this worker only. */
     UCT_DEVICE_TYPE_SELF = 3,
     UCT_DEVICE_TYPE_LAST = 4,
 } uct_device_type_t;
@@ -238,9 +265,13 @@ enum uct_atomic_op {
     UCT_ATOMIC_OP_LAST = 6,
 };
 
+/** Flags of a flush. */
 enum uct_flush_flags {
+    /** Buffers may be used again. */
     UCT_FLUSH_FLAG_LOCAL = 0,
+    /** Operations that can be cancelled end with an error. */
     UCT_FLUSH_FLAG_CANCEL = (1 << 0),
+    /** What was written can be seen by everybody at the peer. */
     UCT_FLUSH_FLAG_REMOTE = (1 << 1),
 };
 
@@ -266,9 +297,13 @@ enum uct_ep_params_field {
     UCT_EP_PARAM_FIELD_IFACE_ADDR_LENGTH = (1 << 18),
 };
 
+/** What an interface's descriptor reports. */
 enum uct_iface_event_types {
+    /** A send has completed. */
     UCT_EVENT_SEND_COMP = (1 << 0),
+    /** A message has arrived. */
     UCT_EVENT_RECV = (1 << 1),
+    /** A message has arrived that was sent as signaled. */
     UCT_EVENT_RECV_SIG = (1 << 2),
     UCT_EVENT_SPEED_CHANGE = (1 << 3),
 };
@@ -279,10 +314,15 @@ enum uct_progress_types {
     UCT_PROGRESS_THREAD_SAFE = (1 << 7),
 };
 
+/** How an interface is opened. */
 enum uct_iface_open_mode {
+    /** On a device. */
     UCT_IFACE_OPEN_MODE_DEVICE = (1 << 0),
+    /** Listening on a socket address. */
     UCT_IFACE_OPEN_MODE_SOCKADDR_SERVER = (1 << 1),
+    /** Connecting to socket addresses. */
     UCT_IFACE_OPEN_MODE_SOCKADDR_CLIENT = (1 << 2),
+    /** Not at all: all operations fail with a given status. */
     UCT_IFACE_OPEN_MODE_STUB = (1 << 3),
 };
 
@@ -308,6 +348,7 @@ enum uct_iface_params_field {
     UCT_IFACE_PARAM_FIELD_FEATURES = (1 << 18),
 };
 
+/** What an interface is used for. */
 enum uct_iface_feature {
     UCT_IFACE_FEATURE_AM = (1 << 0),
     UCT_IFACE_FEATURE_PUT = (1 << 1),
@@ -398,69 +439,107 @@ struct uct_listener_params {
     void *user_data;
 };
 
+/** Attributes of a component. */
 struct uct_component_attr {
+    /** Mask of `uct_component_attr_field`. */
     uint64_t field_mask;
+    /** Name, with a terminating zero. */
     char name[16];
+    /** Number of memory domains. */
     unsigned int md_resource_count;
+    /** Given: room for that many. */
     uct_md_resource_desc_t *md_resources;
+    /** Mask of `UCT_COMPONENT_FLAG_*`. */
     uint64_t flags;
 };
 
+/** A transport on a device. */
 struct uct_tl_resource_desc {
+    /** Transport, with a terminating zero. */
     char tl_name[10];
+    /** Device, with a terminating zero. */
     char dev_name[32];
+    /** Kind of the device. */
     uct_device_type_t dev_type;
+    /** The device of the system that it belongs to. */
     ucs_sys_device_t sys_device;
 };
 
+/** A bandwidth in bytes per second: `dedicated + shared / processes per node`. */
 struct uct_ppn_bandwidth {
     double dedicated;
     double shared;
 };
 
+/** What is called when operations have completed. */
 struct uct_completion {
+    /** Called when `count` reaches 0. */
     uct_completion_callback_t func;
+    /** Number of operations (or of their parts) that are still to complete. */
     int count;
+    /** The first failure, or `UCS_OK`. */
     ucs_status_t status;
 };
 
+/** An operation that waits for resources. */
 struct uct_pending_req {
+    /** Called when there may be resources; `UCS_OK` takes it off the queue. */
     uct_pending_callback_t func;
+    /** For the transport. */
     char priv[40];
 };
 
+/** A receive that the device matches. */
 struct uct_tag_context {
+    /** Called when a message has matched. */
     void (*tag_consumed_cb)(uct_tag_context_t*);
+    /** Called when the message was received. */
     void (*completed_cb)(uct_tag_context_t*, uct_tag_t, uint64_t, size_t, void*, ucs_status_t);
+    /** Called when a message has matched that is to be fetched. */
     void (*rndv_cb)(uct_tag_context_t*,
                     uct_tag_t,
                     const void*,
                     unsigned int,
                     ucs_status_t,
                     unsigned int);
+    /** For the transport. */
     char priv[32];
 };
 
+/** Atomic operations. */
 typedef enum uct_atomic_op uct_atomic_op_t;
 
+/** Parameters of `uct_ep_create`. */
 struct uct_ep_params {
+    /** Mask of `uct_ep_params_field`. */
     uint64_t field_mask;
+    /** The interface. */
     uct_iface_h iface;
+    /** Passed to callbacks. */
     void *user_data;
+    /** Address of the peer's device. */
     const uct_device_addr_t *dev_addr;
+    /** Address of the peer's interface. */
     const uct_iface_addr_t *iface_addr;
+    /** Socket address of the peer. */
     const ucs_sock_addr_t *sockaddr;
     uint32_t sockaddr_cb_flags;
     uct_cm_ep_priv_data_pack_callback_t sockaddr_pack_cb;
+    /** The connection manager. */
     uct_cm_h cm;
+    /** A connection request to accept. */
     uct_conn_request_h conn_request;
     uct_cm_ep_client_connect_callback_t sockaddr_cb_client;
     uct_cm_ep_server_conn_notify_callback_t sockaddr_cb_server;
     uct_ep_disconnect_cb_t disconnect_cb;
+    /** Which path through the device to use. */
     unsigned int path_index;
     uct_cm_ep_resolve_callback_t cm_resolve_cb;
+    /** Data that is sent with the connection request. */
     const void *private_data;
+    /** Its bytes. */
     size_t private_data_length;
+    /** Socket address to connect from. */
     const ucs_sock_addr_t *local_sockaddr;
     size_t dev_addr_length;
     size_t iface_addr_length;
@@ -539,18 +618,31 @@ struct uct_iface_attr_cap {
     uint64_t event_flags;
 };
 
+/** What an interface can do, and how fast it is. */
 struct uct_iface_attr {
+    /** Limits of each operation, in bytes, and flags. */
     struct uct_iface_attr_cap cap;
+    /** Bytes of the device's address. */
     size_t device_addr_len;
+    /** Bytes of the interface's address. */
     size_t iface_addr_len;
+    /** Bytes of an endpoint's address. */
     size_t ep_addr_len;
+    /** The most bytes of private data in a connection request. */
     size_t max_conn_priv;
+    /** The address it listens on. */
     struct sockaddr_storage listen_sockaddr;
+    /** Seconds that each message costs the processor. */
     double overhead;
+    /** Bandwidth in bytes per second. */
     uct_ppn_bandwidth_t bandwidth;
+    /** Seconds, by the number of endpoints. */
     ucs_linear_func_t latency;
+    /** The higher, the better, among equals. */
     uint8_t priority;
+    /** The most endpoints. */
     size_t max_num_eps;
+    /** Number of paths through the device. */
     unsigned int dev_num_paths;
     ucs_sys_device_t ctl_device;
 };
@@ -570,25 +662,39 @@ union uct_iface_params_mode {
     struct uct_iface_params_mode_stub stub;
 };
 
+/** Parameters of `uct_iface_open`. */
 struct uct_iface_params {
+    /** Mask of `UCT_IFACE_PARAM_FIELD_*`. */
     uint64_t field_mask;
+    /** Processors near which resources are to be. */
     ucs_cpu_set_t cpu_mask;
+    /** How it is opened: one of `uct_iface_open_mode`. */
     uint64_t open_mode;
+    /** What the mode needs. */
     union uct_iface_params_mode mode;
     ucs_stats_node_t *stats_root;
+    /** Bytes that the user needs before each received message. */
     size_t rx_headroom;
+    /** Passed to it. */
     void *err_handler_arg;
+    /** Called when an endpoint has failed. */
     uct_error_handler_t err_handler;
     uint32_t err_handler_flags;
     void *eager_arg;
     uct_tag_unexp_eager_cb_t eager_cb;
     void *rndv_arg;
     uct_tag_unexp_rndv_cb_t rndv_cb;
+    /** Passed to it. */
     void *async_event_arg;
+    /** Called from an asynchronous context when there is something to do. */
     uct_async_event_cb_t async_event_cb;
+    /** Seconds between checks of a peer. */
     ucs_time_t keepalive_interval;
+    /** Alignment in bytes of the data of active messages. */
     size_t am_alignment;
+    /** Offset in the data that is to be aligned. */
     size_t am_align_offset;
+    /** Mask of `uct_iface_feature`: what it is used for. */
     uint64_t features;
 };
 
@@ -608,16 +714,25 @@ struct uct_md_mem_attr {
     size_t dmabuf_offset;
 };
 
+/** Memory that was allocated. */
 struct uct_allocated_memory {
+    /** Its address. */
     void *address;
+    /** Its bytes. */
     size_t length;
+    /** How it was allocated. */
     uct_alloc_method_t method;
+    /** Its type. */
     ucs_memory_type_t mem_type;
+    /** The memory domain, if one allocated it. */
     uct_md_h md;
+    /** Its handle there. */
     uct_mem_h memh;
+    /** The device that it is on. */
     ucs_sys_device_t sys_device;
 };
 
+/** A key and what is needed to release it. */
 struct uct_rkey_bundle {
     uct_rkey_t rkey;
     void *handle;
@@ -634,11 +749,17 @@ struct uct_md_attr_cap {
     uint64_t access_mem_types;
 };
 
+/** What a memory domain can do. */
 struct uct_md_attr {
+    /** Limits and flags. */
     struct uct_md_attr_cap cap;
+    /** Seconds that a registration takes, by its bytes. */
     ucs_linear_func_t reg_cost;
+    /** Name of the component. */
     char component_name[16];
+    /** Bytes of a packed key. */
     size_t rkey_packed_size;
+    /** Processors near the device. */
     ucs_cpu_set_t local_cpus;
 };
 
@@ -657,191 +778,301 @@ struct uct_mem_alloc_params_t {
     ucs_sys_device_t sys_device;
 };
 
+/** Connects an endpoint that was created by a connection manager. */
 ucs_status_t uct_ep_connect(uct_ep_h ep, const uct_ep_connect_params_t *params);
 
+/**
+ * Begins to disconnect an endpoint of a connection manager; its disconnect callback is called when
+ * the peer has answered.
+ */
 ucs_status_t uct_ep_disconnect(uct_ep_h ep, unsigned int flags);
 
+/** Connects an endpoint to the endpoint of another interface. */
 ucs_status_t uct_ep_connect_to_ep(uct_ep_h ep,
                                   const uct_device_addr_t *dev_addr,
                                   const uct_ep_addr_t *ep_addr);
 
+/** 1 if a memory domain can listen on (local) or connect to (remote) a socket address. */
 int uct_md_is_sockaddr_accessible(uct_md_h md,
                                   const ucs_sock_addr_t *sockaddr,
                                   uct_sockaddr_accessibility_t mode);
 
+/** Opens a connection manager. To be closed by `uct_cm_close`. */
 ucs_status_t uct_cm_open(uct_component_h component,
                          uct_worker_h worker,
                          const uct_cm_config_t *config,
                          uct_cm_h *cm_p);
 
+/** Closes a connection manager. */
 void uct_cm_close(uct_cm_h cm);
 
+/** Writes those attributes of a connection manager into `cm_attr` that its mask asks for. */
 ucs_status_t uct_cm_query(uct_cm_h cm, uct_cm_attr_t *cm_attr);
 
+/**
+ * Reads the configuration of a component's connection manager. To be released by
+ * `uct_config_release`.
+ */
 ucs_status_t uct_cm_config_read(uct_component_h component,
                                 const char *env_prefix,
                                 const char *filename,
                                 uct_cm_config_t **config_p);
 
+/** Tells the server that the client has accepted the connection. */
 ucs_status_t uct_cm_client_ep_conn_notify(uct_ep_h ep);
 
+/** Listens on a socket address; the callback in `params` gets connection requests. */
 ucs_status_t uct_listener_create(uct_cm_h cm,
                                  const struct sockaddr *saddr,
                                  socklen_t socklen,
                                  const uct_listener_params_t *params,
                                  uct_listener_h *listener_p);
 
+/** Stops listening. */
 void uct_listener_destroy(uct_listener_h listener);
 
+/** Refuses a connection request. */
 ucs_status_t uct_listener_reject(uct_listener_h listener, uct_conn_request_h conn_request);
 
+/** Writes those attributes of a listener into `listener_attr` that its mask asks for. */
 ucs_status_t uct_listener_query(uct_listener_h listener, uct_listener_attr_t *listener_attr);
 
+/** Lists all components; to be released by `uct_release_component_list`. */
 ucs_status_t uct_query_components(uct_component_h **components_p, unsigned int *num_components_p);
 
+/** Releases what `uct_query_components` gave. */
 void uct_release_component_list(uct_component_h *components);
 
+/**
+ * Writes those attributes of a component into `component_attr` that its mask asks for. With memory
+ * domain resources asked for, the caller gives room for as many as a query before said.
+ */
 ucs_status_t uct_component_query(uct_component_h component, uct_component_attr_t *component_attr);
 
+/** Releases what `uct_md_query_tl_resources` gave. */
 void uct_release_tl_resource_list(uct_tl_resource_desc_t *resources);
 
+/** Releases a configuration of any of the `_config_read` calls. */
 void uct_config_release(void *config);
 
+/** Value of one variable of a configuration, as text of at most `max` bytes. */
 ucs_status_t uct_config_get(void *config, const char *name, char *value, size_t max);
 
+/**
+ * Sets one variable of a configuration.
+ *
+ * Returns `UCS_OK`, `UCS_ERR_NO_ELEM` for an unknown name, `UCS_ERR_INVALID_PARAM` for a bad
+ * value.
+ */
 ucs_status_t uct_config_modify(void *config, const char *name, const char *value);
 
+/** Checks whether the peer is alive; if not, the interface's error handler is called. */
 ucs_status_t uct_ep_check(uct_ep_h ep, unsigned int flags, uct_completion_t *comp);
 
+/**
+ * Creates an endpoint. What `params` holds says whether it connects to an interface, to another
+ * endpoint (later, by `uct_ep_connect_to_ep`), or by a socket address.
+ */
 ucs_status_t uct_ep_create(const uct_ep_params_t *params, uct_ep_h *ep_p);
 
+/** Destroys an endpoint. */
 void uct_ep_destroy(uct_ep_h ep);
 
+/** Writes the address of an endpoint, of as many bytes as the interface's attributes say. */
 ucs_status_t uct_ep_get_address(uct_ep_h ep, uct_ep_addr_t *addr);
 
+/**
+ * Adds a function to what a worker progresses; may be called from any thread. `*id_p` must be
+ * `UCS_CALLBACKQ_ID_NULL` before, or nothing is done.
+ */
 void uct_worker_progress_register_safe(uct_worker_h worker,
                                        ucs_callback_t func,
                                        void *arg,
                                        unsigned int flags,
                                        uct_worker_cb_id_t *id_p);
 
+/** Takes a function out of what a worker progresses; `*id_p` becomes `UCS_CALLBACKQ_ID_NULL`. */
 void uct_worker_progress_unregister_safe(uct_worker_h worker, uct_worker_cb_id_t *id_p);
 
+/**
+ * Reads the configuration of a transport's interfaces. To be released by `uct_config_release`.
+ */
 ucs_status_t uct_md_iface_config_read(uct_md_h md,
                                       const char *tl_name,
                                       const char *env_prefix,
                                       const char *filename,
                                       uct_iface_config_t **config_p);
 
+/**
+ * Opens an interface of a transport and device, as `params` says. To be closed by
+ * `uct_iface_close`.
+ */
 ucs_status_t uct_iface_open(uct_md_h md,
                             uct_worker_h worker,
                             const uct_iface_params_t *params,
                             const uct_iface_config_t *config,
                             uct_iface_h *iface_p);
 
+/** Closes an interface. Its endpoints must have been destroyed. */
 void uct_iface_close(uct_iface_h iface);
 
+/** Writes what an interface can do, and how fast it is, into `iface_attr`. */
 ucs_status_t uct_iface_query(uct_iface_h iface, uct_iface_attr_t *iface_attr);
 
+/** Writes the address of the interface's device, of as many bytes as its attributes say. */
 ucs_status_t uct_iface_get_device_address(uct_iface_h iface, uct_device_addr_t *addr);
 
+/** Writes the address of the interface, of as many bytes as its attributes say. */
 ucs_status_t uct_iface_get_address(uct_iface_h iface, uct_iface_addr_t *addr);
 
+/** 1 if an interface can reach another one of these addresses. */
 int uct_iface_is_reachable(uct_iface_h iface,
                            const uct_device_addr_t *dev_addr,
                            const uct_iface_addr_t *iface_addr);
 
+/** File descriptor that becomes readable when the interface has something to do. */
 ucs_status_t uct_iface_event_fd_get(uct_iface_h iface, int *fd_p);
 
+/**
+ * Prepares that descriptor for a wait.
+ *
+ * Returns `UCS_OK`, or `UCS_ERR_BUSY` if there are events: progress first, then arm again.
+ */
 ucs_status_t uct_iface_event_arm(uct_iface_h iface, unsigned int events);
 
+/**
+ * Allocates memory that the interface can send from, at least `length` bytes. To be freed by
+ * `uct_iface_mem_free`.
+ */
 ucs_status_t uct_iface_mem_alloc(uct_iface_h iface,
                                  size_t length,
                                  unsigned int flags,
                                  const char *name,
                                  uct_allocated_memory_t *mem);
 
+/** Frees what `uct_iface_mem_alloc` gave. */
 void uct_iface_mem_free(const uct_allocated_memory_t *mem);
 
+/**
+ * Sets the function that receives active messages of one id, below `UCT_AM_ID_MAX`. NULL drops
+ * them.
+ */
 ucs_status_t uct_iface_set_am_handler(uct_iface_h iface,
                                       uint8_t id,
                                       uct_am_callback_t cb,
                                       void *arg,
                                       uint32_t flags);
 
+/** Sets a function that describes active messages for the log. */
 ucs_status_t uct_iface_set_am_tracer(uct_iface_h iface, uct_am_tracer_t tracer, void *arg);
 
+/** Accepts a connection request of an interface that listens. */
 ucs_status_t uct_iface_accept(uct_iface_h iface, uct_conn_request_h conn_request);
 
+/** Refuses a connection request of an interface that listens. */
 ucs_status_t uct_iface_reject(uct_iface_h iface, uct_conn_request_h conn_request);
 
+/** Writes what a memory domain knows about the memory at an address into `mem_attr`. */
 ucs_status_t uct_md_mem_query(uct_md_h md,
                               const void *address,
                               size_t length,
                               uct_md_mem_attr_t *mem_attr);
 
+/** Opens a memory domain. To be closed by `uct_md_close`. */
 ucs_status_t uct_md_open(uct_component_h component,
                          const char *md_name,
                          const uct_md_config_t *config,
                          uct_md_h *md_p);
 
+/** Closes a memory domain. Its interfaces must have been closed. */
 void uct_md_close(uct_md_h md);
 
+/**
+ * Lists transports and devices of a memory domain; to be released by
+ * `uct_release_tl_resource_list`.
+ */
 ucs_status_t uct_md_query_tl_resources(uct_md_h md,
                                        uct_tl_resource_desc_t **resources_p,
                                        unsigned int *num_resources_p);
 
+/** Writes what a memory domain can do into `md_attr`. */
 ucs_status_t uct_md_query(uct_md_h md, uct_md_attr_t *md_attr);
 
+/** Tells what a range of registered memory will be used for. */
 ucs_status_t uct_md_mem_advise(uct_md_h md,
                                uct_mem_h memh,
                                void *addr,
                                size_t length,
                                uct_mem_advice_t advice);
 
+/**
+ * Registers `length` bytes of memory; `flags` are of `uct_md_mem_flags`. To be undone by
+ * `uct_md_mem_dereg`.
+ */
 ucs_status_t uct_md_mem_reg(uct_md_h md,
                             void *address,
                             size_t length,
                             unsigned int flags,
                             uct_mem_h *memh_p);
 
+/** Undoes a registration. */
 ucs_status_t uct_md_mem_dereg(uct_md_h md, uct_mem_h memh);
 
+/**
+ * Finds out of which type the memory at an address is.
+ *
+ * Returns `UCS_OK`, or `UCS_ERR_INVALID_ADDR` if the domain doesn't know it.
+ */
 ucs_status_t uct_md_detect_memory_type(uct_md_h md,
                                        const void *addr,
                                        size_t length,
                                        ucs_memory_type_t *mem_type_p);
 
+/**
+ * Allocates memory by the first of the given methods that works. To be freed by `uct_mem_free`.
+ */
 ucs_status_t uct_mem_alloc(size_t length,
                            const uct_alloc_method_t *methods,
                            unsigned int num_methods,
                            const uct_mem_alloc_params_t *params,
                            uct_allocated_memory_t *mem);
 
+/** Frees what `uct_mem_alloc` gave. */
 ucs_status_t uct_mem_free(const uct_allocated_memory_t *mem);
 
+/**
+ * Reads the configuration of a component's memory domains. To be released by `uct_config_release`.
+ */
 ucs_status_t uct_md_config_read(uct_component_h component,
                                 const char *env_prefix,
                                 const char *filename,
                                 uct_md_config_t **config_p);
 
+/** Packs the key of registered memory, of as many bytes as the domain's attributes say. */
 ucs_status_t uct_md_mkey_pack(uct_md_h md, uct_mem_h memh, void *rkey_buffer);
 
+/** Makes a key out of its packed form. To be released by `uct_rkey_release`. */
 ucs_status_t uct_rkey_unpack(uct_component_h component,
                              const void *rkey_buffer,
                              uct_rkey_bundle_t *rkey_ob);
 
+/** Address in this process of remote memory that a key is for. */
 ucs_status_t uct_rkey_ptr(uct_component_h component,
                           uct_rkey_bundle_t *rkey_ob,
                           uint64_t remote_addr,
                           void **addr_p);
 
+/** Releases a key. */
 ucs_status_t uct_rkey_release(uct_component_h component, const uct_rkey_bundle_t *rkey_ob);
 
+/**
+ * Creates a worker, on which interfaces are opened. Its asynchronous context must live longer.
+ */
 ucs_status_t uct_worker_create(ucs_async_context_t *async,
                                ucs_thread_mode_t thread_mode,
                                uct_worker_h *worker_p);
 
+/** Destroys a worker. Its interfaces must have been closed. */
 void uct_worker_destroy(uct_worker_h worker);
 
 /* Names of allocation methods and device types. */

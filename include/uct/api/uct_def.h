@@ -139,41 +139,57 @@ enum uct_cm_ep_server_conn_notify_args_field {
     UCT_CM_EP_SERVER_CONN_NOTIFY_ARGS_FIELD_STATUS = (1 << 0),
 };
 
+/** A component: a family of transports. */
 typedef struct uct_component *uct_component_h;
 
+/** An interface. */
 typedef struct uct_iface *uct_iface_h;
 
+/** An endpoint. */
 typedef struct uct_ep *uct_ep_h;
 
+/** Registered memory. */
 typedef void *uct_mem_h;
 
+/** A key of remote memory. */
 typedef size_t uct_rkey_t;
 
+/** A memory domain. */
 typedef struct uct_md *uct_md_h;
 
 typedef void *uct_rkey_ctx_h;
 
+/** A worker. */
 typedef struct uct_worker *uct_worker_h;
 
 typedef enum uct_am_trace_type uct_am_trace_type_t;
 
+/** A connection manager. */
 typedef uct_cm_t *uct_cm_h;
 
+/** A listener. */
 typedef struct uct_listener *uct_listener_h;
 
 typedef uint64_t uct_tag_t;
 
 typedef int uct_worker_cb_id_t;
 
+/** A connection request. */
 typedef void *uct_conn_request_h;
 
 typedef struct uct_device_ep *uct_device_ep_h;
 
+/** One buffer of a list. */
 struct uct_iov {
+    /** Its address. */
     void *buffer;
+    /** Bytes of a block. */
     size_t length;
+    /** Memory handle of the buffer. */
     uct_mem_h memh;
+    /** Bytes from one block to the next. */
     size_t stride;
+    /** Number of blocks. */
     unsigned int count;
 };
 
@@ -215,8 +231,10 @@ struct uct_cm_ep_server_conn_notify_args {
     ucs_status_t status;
 };
 
+/** Receives active messages. Returns `UCS_OK`, or `UCS_INPROGRESS` to keep the data. */
 typedef ucs_status_t (*uct_am_callback_t)(void *arg, void *data, size_t length, unsigned int flags);
 
+/** Describes an active message in at most `max` bytes. */
 typedef void (*uct_am_tracer_t)(void *arg,
                                 uct_am_trace_type_t type,
                                 uint8_t id,
@@ -225,16 +243,21 @@ typedef void (*uct_am_tracer_t)(void *arg,
                                 char *buffer,
                                 size_t max);
 
+/** Called when operations have completed. */
 typedef void (*uct_completion_callback_t)(uct_completion_t *self);
 
+/** Tries an operation that waited for resources. */
 typedef ucs_status_t (*uct_pending_callback_t)(uct_pending_req_t *self);
 
+/** Called when an endpoint has failed. */
 typedef ucs_status_t (*uct_error_handler_t)(void *arg, uct_ep_h ep, ucs_status_t status);
 
 typedef void (*uct_pending_purge_callback_t)(uct_pending_req_t *self, void *arg);
 
+/** Writes a message to `dest`; returns its bytes. */
 typedef size_t (*uct_pack_callback_t)(void *dest, void *arg);
 
+/** Takes `length` bytes that were fetched. */
 typedef void (*uct_unpack_callback_t)(void *arg, const void *data, size_t length);
 
 typedef void (*uct_sockaddr_conn_request_callback_t)(uct_iface_h iface,
@@ -281,6 +304,7 @@ typedef ucs_status_t (*uct_tag_unexp_rndv_cb_t)(void *arg,
                                                 size_t length,
                                                 const void *rkey_buf);
 
+/** Called when there is something to do. */
 typedef void (*uct_async_event_cb_t)(void *arg, unsigned int flags);
 
 #ifdef __cplusplus

@@ -4,6 +4,7 @@ use super::dispatch::{HANDLERS, Handler, around, mapped, probe, unmapped};
 use crate::abi::prelude::*;
 use crate::ucm::events;
 
+/// What can happen to memory.
 pub type ucm_event_type = u32;
 pub const UCM_EVENT_NONE: ucm_event_type = 0;
 pub const UCM_EVENT_MMAP: ucm_event_type = 1 << 0;
@@ -14,16 +15,26 @@ pub const UCM_EVENT_SHMDT: ucm_event_type = 1 << 4;
 pub const UCM_EVENT_SBRK: ucm_event_type = 1 << 5;
 pub const UCM_EVENT_MADVISE: ucm_event_type = 1 << 6;
 pub const UCM_EVENT_BRK: ucm_event_type = 1 << 7;
+/// Memory was mapped, by whichever call.
 pub const UCM_EVENT_VM_MAPPED: ucm_event_type = 1 << 16;
+/// Memory is about to be unmapped, by whichever call.
 pub const UCM_EVENT_VM_UNMAPPED: ucm_event_type = 1 << 17;
+/// Memory of another type than the host's was allocated.
 pub const UCM_EVENT_MEM_TYPE_ALLOC: ucm_event_type = 1 << 20;
+/// Memory of another type than the host's is about to be freed.
 pub const UCM_EVENT_MEM_TYPE_FREE: ucm_event_type = 1 << 21;
+/// Don't intercept anything for this handler.
 pub const UCM_EVENT_FLAG_NO_INSTALL: ucm_event_type = 1 << 24;
+/// Report existing memory too.
 pub const UCM_EVENT_FLAG_EXISTING_ALLOC: ucm_event_type = 1 << 25;
 
+/// How calls are intercepted.
 pub type ucm_mmap_hook_mode = u32;
+/// Not at all.
 pub const UCM_MMAP_HOOK_NONE: ucm_mmap_hook_mode = 0;
+/// By the relocation tables of loaded objects.
 pub const UCM_MMAP_HOOK_RELOC: ucm_mmap_hook_mode = 1;
+/// By changing the code of the functions.
 pub const UCM_MMAP_HOOK_BISTRO: ucm_mmap_hook_mode = 2;
 pub const UCM_MMAP_HOOK_LAST: ucm_mmap_hook_mode = 3;
 
@@ -38,6 +49,7 @@ pub type ucm_mmap_hook_mode_t = ucm_mmap_hook_mode;
 pub type ucm_module_unload_prevent_mode_t = ucm_module_unload_prevent_mode;
 pub type ucm_event_t = ucm_event;
 pub type ucm_global_config_t = ucm_global_config;
+/// Called for an event.
 pub type ucm_event_callback_t = Option<
     unsafe extern "C" fn(event_type: ucm_event_type_t, event: *mut ucm_event_t, arg: *mut c_void),
 >;
@@ -129,6 +141,7 @@ pub struct ucm_event_mem_type {
     pub mem_flags: u8,
 }
 
+/// Arguments and result of an event.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union ucm_event {
@@ -145,16 +158,21 @@ pub union ucm_event {
     pub mem_type: ucm_event_mem_type,
 }
 
+/// Options of memory events.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ucm_global_config {
+    /// Messages above this level are dropped.
     pub log_level: ucs_log_level_t,
+    /// Whether there are events at all.
     pub enable_events: c_int,
+    /// How calls are intercepted.
     pub mmap_hook_mode: ucm_mmap_hook_mode_t,
     pub enable_malloc_hooks: c_int,
     pub enable_malloc_reloc: c_int,
     pub cuda_hook_modes: u64,
     pub enable_dynamic_mmap_thresh: c_int,
+    /// Alignment of allocated memory in bytes.
     pub alloc_alignment: usize,
     pub dlopen_process_rpath: c_int,
     pub module_unload_prevent_mode: c_int,
@@ -162,11 +180,16 @@ pub struct ucm_global_config {
     pub bistro_grace_duration: f64,
 }
 
+/// Sets the options of memory events, before the first handler is set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_set_global_opts(ucm_opts: *const ucm_global_config_t) {
     let _ = ucm_opts;
 }
 
+/// Calls `cb` for the given events (mask of `ucm_event_type_t`), in the order of priorities, lowest
+/// first.
+///
+/// Returns `UCS_OK`, or `UCS_ERR_UNSUPPORTED` if an event can't be intercepted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_set_event_handler(
     events: c_int,
@@ -182,6 +205,7 @@ pub unsafe extern "C" fn ucm_set_event_handler(
         .into()
 }
 
+/// Takes back what `ucm_set_event_handler` did with the same arguments.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_unset_event_handler(
     events: c_int,
@@ -193,16 +217,21 @@ pub unsafe extern "C" fn ucm_unset_event_handler(
     }
 }
 
+/// Says that the program itself reports these events, by `ucm_vm_mmap` and `ucm_vm_munmap`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_set_external_event(events: c_int) {
     HANDLERS.set_external(events.cast_unsigned());
 }
 
+/// Takes back `ucm_set_external_event`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_unset_external_event(events: c_int) {
     HANDLERS.unset_external(events.cast_unsigned());
 }
 
+/// Tests whether the given events are seen.
+///
+/// Returns `UCS_OK`, or `UCS_ERR_UNSUPPORTED`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_test_events(events: c_int) -> ucs_status_t {
     // Nothing is installed, so only what others report can be seen.
@@ -210,6 +239,7 @@ pub unsafe extern "C" fn ucm_test_events(events: c_int) -> ucs_status_t {
     unsafe { ucm_test_external_events(events) }
 }
 
+/// Tests whether the given events are reported by the program.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_test_external_events(events: c_int) -> ucs_status_t {
     let wanted = events.cast_unsigned() & !events::FLAGS;
@@ -223,6 +253,7 @@ pub unsafe extern "C" fn ucm_test_external_events(events: c_int) -> ucs_status_t
     }
 }
 
+/// `mmap` without an event.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_orig_mmap(
     addr: *mut c_void,
@@ -236,12 +267,14 @@ pub unsafe extern "C" fn ucm_orig_mmap(
     unsafe { libc::mmap(addr, length, prot, flags, fd, offset) }
 }
 
+/// `munmap` without an event.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_orig_munmap(addr: *mut c_void, length: usize) -> c_int {
     // SAFETY: the caller asked for this very system call and answers for the range.
     unsafe { libc::munmap(addr, length) }
 }
 
+/// `mremap` without an event.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_orig_mremap(
     old_address: *mut c_void,
@@ -254,6 +287,7 @@ pub unsafe extern "C" fn ucm_orig_mremap(
     unsafe { libc::mremap(old_address, old_size, new_size, flags, new_address) }
 }
 
+/// `shmat` without an event.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_orig_shmat(
     shmid: c_int,
@@ -264,24 +298,28 @@ pub unsafe extern "C" fn ucm_orig_shmat(
     unsafe { libc::shmat(shmid, shmaddr, shmflg) }
 }
 
+/// `shmdt` without an event.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_orig_shmdt(shmaddr: *const c_void) -> c_int {
     // SAFETY: the caller asked for this very system call and answers for the range.
     unsafe { libc::shmdt(shmaddr) }
 }
 
+/// `sbrk` without an event.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_orig_sbrk(increment: isize) -> *mut c_void {
     // SAFETY: the caller asked for this very system call and answers for the heap.
     unsafe { libc::sbrk(increment as libc::intptr_t) }
 }
 
+/// `brk` without an event.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_orig_brk(addr: *mut c_void) -> c_int {
     // SAFETY: the caller asked for this very system call and answers for the heap.
     unsafe { libc::brk(addr) }
 }
 
+/// `madvise` without an event.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_orig_madvise(
     addr: *mut c_void,
@@ -292,6 +330,7 @@ pub unsafe extern "C" fn ucm_orig_madvise(
     unsafe { libc::madvise(addr, length, advice) }
 }
 
+/// `mmap`, with its event.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_mmap(
     addr: *mut c_void,
@@ -336,6 +375,7 @@ pub unsafe extern "C" fn ucm_mmap(
     result
 }
 
+/// `munmap`, with its event.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_munmap(addr: *mut c_void, length: usize) -> c_int {
     unmapped(addr, length);
@@ -356,16 +396,19 @@ pub unsafe extern "C" fn ucm_munmap(addr: *mut c_void, length: usize) -> c_int {
     unsafe { event.munmap.result }
 }
 
+/// Reports that memory was mapped.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_vm_mmap(addr: *mut c_void, length: usize) {
     mapped(addr, length);
 }
 
+/// Reports that memory is about to be unmapped.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_vm_munmap(addr: *mut c_void, length: usize) {
     unmapped(addr, length);
 }
 
+/// `shmat`, with its event.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_shmat(
     shmid: c_int,
@@ -394,6 +437,7 @@ pub unsafe extern "C" fn ucm_shmat(
     result
 }
 
+/// `shmdt`, with its event.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_shmdt(shmaddr: *const c_void) -> c_int {
     let call = ucm_event_shmdt {
@@ -414,6 +458,7 @@ pub unsafe extern "C" fn ucm_shmdt(shmaddr: *const c_void) -> c_int {
     unsafe { event.shmdt.result }
 }
 
+/// `sbrk`, with its event.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_sbrk(increment: isize) -> *mut c_void {
     // SAFETY: asks for the present end of the heap.
@@ -442,6 +487,7 @@ pub unsafe extern "C" fn ucm_sbrk(increment: isize) -> *mut c_void {
     result
 }
 
+/// `brk`, with its event.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_brk(addr: *mut c_void) -> c_int {
     // SAFETY: asks for the present end of the heap.
@@ -468,6 +514,7 @@ pub unsafe extern "C" fn ucm_brk(addr: *mut c_void) -> c_int {
     result
 }
 
+/// `madvise`, with its event.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_madvise(addr: *mut c_void, length: usize, advice: c_int) -> c_int {
     if advice == libc::MADV_DONTNEED || advice == libc::MADV_REMOVE || advice == libc::MADV_FREE {
@@ -492,6 +539,7 @@ pub unsafe extern "C" fn ucm_madvise(addr: *mut c_void, length: usize, advice: c
     unsafe { event.madvise.result }
 }
 
+/// `dlopen`, with events of the library that is loaded.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_dlopen(filename: *const c_char, flag: c_int) -> *mut c_void {
     // SAFETY: the caller's own arguments, passed on.
@@ -512,6 +560,7 @@ fn segment_size(shmid: c_int) -> usize {
 
 // Variadic: the bodies are in C (see `variadic.c`), only declared here.
 unsafe extern "C" {
+    /// `mremap`, with its event.
     pub fn ucm_mremap(
         old_address: *mut c_void,
         old_size: usize,

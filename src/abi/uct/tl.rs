@@ -309,6 +309,8 @@ pub type uct_recv_desc_t = uct_recv_desc;
 pub type uct_desc_release_callback_t =
     Option<unsafe extern "C" fn(self_: *mut uct_recv_desc_t, desc: *mut c_void)>;
 
+/// The operations of a transport. Programs reach them through inline functions of `uct.h`, so their
+/// order never changes.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct uct_iface_ops {
@@ -364,30 +366,36 @@ pub struct uct_iface_ops {
     pub iface_is_reachable: uct_iface_is_reachable_func_t,
 }
 
+/// A worker, as programs see it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct uct_worker {
+    /// What it progresses.
     pub progress_q: ucs_callbackq_t,
 }
 
+/// An interface, as programs see it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct uct_iface {
     pub ops: uct_iface_ops_t,
 }
 
+/// An endpoint, as programs see it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct uct_ep {
     pub iface: uct_iface_h,
 }
 
+/// A listener, as programs see it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct uct_listener {
     pub cm: uct_cm_h,
 }
 
+/// How a received message that was kept is given back.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct uct_recv_desc {

@@ -99,14 +99,20 @@ pub type uct_cm_ep_server_conn_notify_args_field = u64;
 pub const UCT_CM_EP_SERVER_CONN_NOTIFY_ARGS_FIELD_STATUS: uct_cm_ep_server_conn_notify_args_field =
     1 << 0;
 
+/// A component: a family of transports.
 pub type uct_component_h = *mut uct_component;
+/// An interface.
 pub type uct_iface_h = *mut uct_iface;
 pub type uct_iface_config_t = uct_iface_config;
 pub type uct_md_config_t = uct_md_config;
 pub type uct_cm_config_t = uct_cm_config;
+/// An endpoint.
 pub type uct_ep_h = *mut uct_ep;
+/// Registered memory.
 pub type uct_mem_h = *mut c_void;
+/// A key of remote memory.
 pub type uct_rkey_t = usize;
+/// A memory domain.
 pub type uct_md_h = *mut uct_md;
 pub type uct_md_ops_t = uct_md_ops;
 pub type uct_rkey_ctx_h = *mut c_void;
@@ -116,6 +122,7 @@ pub type uct_ep_attr_t = uct_ep_attr;
 pub type uct_md_attr_t = uct_md_attr;
 pub type uct_completion_t = uct_completion;
 pub type uct_pending_req_t = uct_pending_req;
+/// A worker.
 pub type uct_worker_h = *mut uct_worker;
 pub type uct_md_t = uct_md;
 pub type uct_am_trace_type_t = uct_am_trace_type;
@@ -126,13 +133,16 @@ pub type uct_ep_params_t = uct_ep_params;
 pub type uct_ep_connect_params_t = uct_ep_connect_params;
 pub type uct_cm_attr_t = uct_cm_attr;
 pub type uct_cm_t = uct_cm;
+/// A connection manager.
 pub type uct_cm_h = *mut uct_cm_t;
 pub type uct_listener_attr_t = uct_listener_attr;
+/// A listener.
 pub type uct_listener_h = *mut uct_listener;
 pub type uct_listener_params_t = uct_listener_params;
 pub type uct_tag_context_t = uct_tag_context;
 pub type uct_tag_t = u64;
 pub type uct_worker_cb_id_t = c_int;
+/// A connection request.
 pub type uct_conn_request_h = *mut c_void;
 pub type uct_device_ep_h = *mut uct_device_ep;
 pub type uct_device_mem_elem_t = uct_device_mem_elem;
@@ -146,6 +156,7 @@ pub type uct_cm_remote_data_t = uct_cm_remote_data;
 pub type uct_cm_listener_conn_request_args_t = uct_cm_listener_conn_request_args;
 pub type uct_cm_ep_client_connect_args_t = uct_cm_ep_client_connect_args;
 pub type uct_cm_ep_server_conn_notify_args_t = uct_cm_ep_server_conn_notify_args;
+/// Receives active messages. Returns `UCS_OK`, or `UCS_INPROGRESS` to keep the data.
 pub type uct_am_callback_t = Option<
     unsafe extern "C" fn(
         arg: *mut c_void,
@@ -154,6 +165,7 @@ pub type uct_am_callback_t = Option<
         flags: c_uint,
     ) -> ucs_status_t,
 >;
+/// Describes an active message in at most `max` bytes.
 pub type uct_am_tracer_t = Option<
     unsafe extern "C" fn(
         arg: *mut c_void,
@@ -165,16 +177,21 @@ pub type uct_am_tracer_t = Option<
         max: usize,
     ),
 >;
+/// Called when operations have completed.
 pub type uct_completion_callback_t = Option<unsafe extern "C" fn(self_: *mut uct_completion_t)>;
+/// Tries an operation that waited for resources.
 pub type uct_pending_callback_t =
     Option<unsafe extern "C" fn(self_: *mut uct_pending_req_t) -> ucs_status_t>;
+/// Called when an endpoint has failed.
 pub type uct_error_handler_t = Option<
     unsafe extern "C" fn(arg: *mut c_void, ep: uct_ep_h, status: ucs_status_t) -> ucs_status_t,
 >;
 pub type uct_pending_purge_callback_t =
     Option<unsafe extern "C" fn(self_: *mut uct_pending_req_t, arg: *mut c_void)>;
+/// Writes a message to `dest`; returns its bytes.
 pub type uct_pack_callback_t =
     Option<unsafe extern "C" fn(dest: *mut c_void, arg: *mut c_void) -> usize>;
+/// Takes `length` bytes that were fetched.
 pub type uct_unpack_callback_t =
     Option<unsafe extern "C" fn(arg: *mut c_void, data: *const c_void, length: usize)>;
 pub type uct_sockaddr_conn_request_callback_t = Option<
@@ -244,15 +261,22 @@ pub type uct_tag_unexp_rndv_cb_t = Option<
         rkey_buf: *const c_void,
     ) -> ucs_status_t,
 >;
+/// Called when there is something to do.
 pub type uct_async_event_cb_t = Option<unsafe extern "C" fn(arg: *mut c_void, flags: c_uint)>;
 
+/// One buffer of a list.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct uct_iov {
+    /// Its address.
     pub buffer: *mut c_void,
+    /// Bytes of a block.
     pub length: usize,
+    /// Memory handle of the buffer.
     pub memh: uct_mem_h,
+    /// Bytes from one block to the next.
     pub stride: usize,
+    /// Number of blocks.
     pub count: c_uint,
 }
 

@@ -112,6 +112,7 @@ pub unsafe extern "C" fn ucs_table_row_add_cell_fmt() {
     naked_asm!(jump!(), target = sym ucx_rs_c_table_row_add_cell_fmt)
 }
 
+/// `mremap`, with its event.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucm_mremap() {

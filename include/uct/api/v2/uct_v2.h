@@ -477,6 +477,7 @@ struct uct_rkey_unpack_params {
     uint64_t flags;
 };
 
+/** What a memory domain knows about memory. */
 struct uct_md_mem_attr_v2 {
     uint64_t field_mask;
     ucs_memory_type_t mem_type;
@@ -490,23 +491,38 @@ struct uct_md_mem_attr_v2 {
 
 typedef enum uct_md_attr_field uct_md_attr_field_t;
 
+/** The speed of an operation. */
 struct uct_perf_attr_t {
+    /** Mask of `uct_perf_attr_field`. */
     uint64_t field_mask;
+    /** Given: the operation. */
     uct_ep_operation_t operation;
+    /** Given: type of the local memory. */
     ucs_memory_type_t local_memory_type;
+    /** Given: type of the remote memory. */
     ucs_memory_type_t remote_memory_type;
+    /** Given: device of the local memory. */
     ucs_sys_device_t local_sys_device;
+    /** Given: device of the remote memory. */
     ucs_sys_device_t remote_sys_device;
+    /** Seconds of the processor before the message is on its way. */
     double send_pre_overhead;
+    /** Seconds of the processor afterwards. */
     double send_post_overhead;
+    /** Seconds of the receiving processor. */
     double recv_overhead;
+    /** Bytes per second. */
     uct_ppn_bandwidth_t bandwidth;
+    /** Bytes per second of one path. */
     uct_ppn_bandwidth_t path_bandwidth;
+    /** Seconds, by the number of endpoints. */
     ucs_linear_func_t latency;
+    /** How many endpoints can be busy at once. */
     size_t max_inflight_eps;
     uint64_t flags;
 };
 
+/** Attributes of an endpoint. */
 struct uct_ep_attr {
     uint64_t field_mask;
     struct sockaddr_storage local_address;
@@ -519,6 +535,7 @@ struct uct_ep_invalidate_params_t {
     uint64_t field_mask;
 };
 
+/** What a memory domain can do. */
 struct uct_md_attr_v2_t {
     uint64_t field_mask;
     uint64_t max_alloc;
@@ -546,6 +563,7 @@ struct uct_iface_attr_v2_cap {
     uint64_t flags;
 };
 
+/** Further attributes of an interface. */
 struct uct_iface_attr_v2_t {
     uint64_t field_mask;
     size_t max_put_sgl_zcopy_count;
@@ -556,19 +574,29 @@ struct uct_iface_attr_v2_t {
     void *rx_token;
 };
 
+/** Writes those attributes of an endpoint into `ep_attr` that its mask asks for. */
 ucs_status_t uct_ep_query(uct_ep_h ep, uct_ep_attr_t *ep_attr);
 
+/** Makes an endpoint fail as if its peer had. */
 ucs_status_t uct_ep_invalidate(uct_ep_h ep, const uct_ep_invalidate_params_t *params);
 
+/** Like `uct_ep_connect_to_ep`, with the lengths of the addresses in `params`. */
 ucs_status_t uct_ep_connect_to_ep_v2(uct_ep_h ep,
                                      const uct_device_addr_t *device_addr,
                                      const uct_ep_addr_t *ep_addr,
                                      const uct_ep_connect_to_ep_params_t *params);
 
+/** 1 if an endpoint is connected to the peer of these addresses. */
 int uct_ep_is_connected(uct_ep_h ep, const uct_ep_is_connected_params_t *params);
 
+/** The endpoint as device code sees it. */
 ucs_status_t uct_ep_get_device_ep(uct_ep_h ep, uct_device_ep_h *device_ep_p);
 
+/**
+ * Writes a list of local buffers to a list of remote ones. Element i is `counts[i]` blocks (one,
+ * if `counts` is NULL) of `lengths[i]` bytes that begin `strides[i]` bytes apart. `count` is the
+ * number of elements of every array.
+ */
 ucs_status_t uct_ep_put_sgl_zcopy(uct_ep_h ep,
                                   void *const *buffers,
                                   const size_t *lengths,
@@ -580,25 +608,32 @@ ucs_status_t uct_ep_put_sgl_zcopy(uct_ep_h ep,
                                   size_t count,
                                   uct_completion_t *comp);
 
+/** Writes those attributes of an interface into `iface_attr` that its mask asks for. */
 ucs_status_t uct_iface_query_v2(uct_iface_h iface, uct_iface_attr_v2_t *iface_attr);
 
+/** Like `uct_iface_is_reachable`; if not, it can say why. */
 int uct_iface_is_reachable_v2(uct_iface_h iface, const uct_iface_is_reachable_params_t *params);
 
+/** Like `uct_md_mem_reg`, with parameters. */
 ucs_status_t uct_md_mem_reg_v2(uct_md_h md,
                                void *address,
                                size_t length,
                                const uct_md_mem_reg_params_t *params,
                                uct_mem_h *memh_p);
 
+/** Like `uct_md_mem_dereg`, with parameters: it can invalidate the keys of the memory first. */
 ucs_status_t uct_md_mem_dereg_v2(uct_md_h md, const uct_md_mem_dereg_params_t *params);
 
+/** Like `uct_md_mem_query`, with more attributes. */
 ucs_status_t uct_md_mem_query_v2(uct_md_h md,
                                  const void *address,
                                  size_t length,
                                  uct_md_mem_attr_v2_t *mem_attr);
 
+/** Like `uct_md_query`, but writes only what the mask of `md_attr` asks for. */
 ucs_status_t uct_md_query_v2(uct_md_h md, uct_md_attr_v2_t *md_attr);
 
+/** Packs a key for a range of registered memory. */
 ucs_status_t uct_md_mkey_pack_v2(uct_md_h md,
                                  uct_mem_h memh,
                                  void *address,
@@ -606,22 +641,26 @@ ucs_status_t uct_md_mkey_pack_v2(uct_md_h md,
                                  const uct_md_mkey_pack_params_t *params,
                                  void *mkey_buffer);
 
+/** Makes a memory handle out of one that another process of this host exported. */
 ucs_status_t uct_md_mem_attach(uct_md_h md,
                                const void *mkey_buffer,
                                uct_md_mem_attach_params_t *params,
                                uct_mem_h *memh_p);
 
+/** Compares two keys; `*result` is 0 if they are equal, else negative or positive: an order. */
 ucs_status_t uct_rkey_compare(uct_component_h component,
                               uct_rkey_t rkey1,
                               uct_rkey_t rkey2,
                               const uct_rkey_compare_params_t *params,
                               int *result);
 
+/** Like `uct_rkey_unpack`, with parameters. */
 ucs_status_t uct_rkey_unpack_v2(uct_component_h component,
                                 const void *rkey_buffer,
                                 const uct_rkey_unpack_params_t *params,
                                 uct_rkey_bundle_t *rkey_ob);
 
+/** Describes registered or remote memory for device code. */
 ucs_status_t uct_md_mem_elem_pack(uct_md_h md,
                                   uct_mem_h memh,
                                   uct_rkey_t rkey,
@@ -649,6 +688,10 @@ ucs_status_t uct_ep_get_sgl_zcopy(uct_ep_h ep,
 /** Releases what `uct_md_mem_elem_pack` kept for a device memory element. */
 void uct_md_mem_elem_release(uct_md_h md, void *mem_elem);
 
+/**
+ * Estimates the speed of an operation, as the fields of `perf_attr` say, into those that are asked
+ * for.
+ */
 ucs_status_t uct_iface_estimate_perf(uct_iface_h tl_iface, uct_perf_attr_t *perf_attr);
 
 /* Names of endpoint operations. */

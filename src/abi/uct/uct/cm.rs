@@ -2,6 +2,7 @@
 
 use crate::abi::prelude::*;
 
+/// Connects an endpoint that was created by a connection manager.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_ep_connect(
     ep: uct_ep_h,
@@ -11,12 +12,15 @@ pub unsafe extern "C" fn uct_ep_connect(
     NOT_IMPLEMENTED
 }
 
+/// Begins to disconnect an endpoint of a connection manager; its disconnect callback is called when
+/// the peer has answered.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_ep_disconnect(ep: uct_ep_h, flags: c_uint) -> ucs_status_t {
     let _ = (ep, flags);
     NOT_IMPLEMENTED
 }
 
+/// Connects an endpoint to the endpoint of another interface.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_ep_connect_to_ep(
     ep: uct_ep_h,
@@ -27,6 +31,7 @@ pub unsafe extern "C" fn uct_ep_connect_to_ep(
     NOT_IMPLEMENTED
 }
 
+/// 1 if a memory domain can listen on (local) or connect to (remote) a socket address.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_is_sockaddr_accessible(
     md: uct_md_h,
@@ -37,6 +42,7 @@ pub unsafe extern "C" fn uct_md_is_sockaddr_accessible(
     0
 }
 
+/// Opens a connection manager. To be closed by `uct_cm_close`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_cm_open(
     component: uct_component_h,
@@ -48,17 +54,21 @@ pub unsafe extern "C" fn uct_cm_open(
     NOT_IMPLEMENTED
 }
 
+/// Closes a connection manager.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_cm_close(cm: uct_cm_h) {
     let _ = cm;
 }
 
+/// Writes those attributes of a connection manager into `cm_attr` that its mask asks for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_cm_query(cm: uct_cm_h, cm_attr: *mut uct_cm_attr_t) -> ucs_status_t {
     let _ = (cm, cm_attr);
     NOT_IMPLEMENTED
 }
 
+/// Reads the configuration of a component's connection manager. To be released by
+/// `uct_config_release`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_cm_config_read(
     component: uct_component_h,
@@ -70,12 +80,14 @@ pub unsafe extern "C" fn uct_cm_config_read(
     NOT_IMPLEMENTED
 }
 
+/// Tells the server that the client has accepted the connection.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_cm_client_ep_conn_notify(ep: uct_ep_h) -> ucs_status_t {
     let _ = ep;
     NOT_IMPLEMENTED
 }
 
+/// Listens on a socket address; the callback in `params` gets connection requests.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_listener_create(
     cm: uct_cm_h,
@@ -88,11 +100,13 @@ pub unsafe extern "C" fn uct_listener_create(
     NOT_IMPLEMENTED
 }
 
+/// Stops listening.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_listener_destroy(listener: uct_listener_h) {
     let _ = listener;
 }
 
+/// Refuses a connection request.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_listener_reject(
     listener: uct_listener_h,
@@ -102,6 +116,7 @@ pub unsafe extern "C" fn uct_listener_reject(
     NOT_IMPLEMENTED
 }
 
+/// Writes those attributes of a listener into `listener_attr` that its mask asks for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_listener_query(
     listener: uct_listener_h,

@@ -2,6 +2,7 @@
 
 use crate::abi::prelude::*;
 
+/// Lists all components; to be released by `uct_release_component_list`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_query_components(
     components_p: *mut *mut uct_component_h,
@@ -11,11 +12,14 @@ pub unsafe extern "C" fn uct_query_components(
     NOT_IMPLEMENTED
 }
 
+/// Releases what `uct_query_components` gave.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_release_component_list(components: *mut uct_component_h) {
     let _ = components;
 }
 
+/// Writes those attributes of a component into `component_attr` that its mask asks for. With memory
+/// domain resources asked for, the caller gives room for as many as a query before said.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_component_query(
     component: uct_component_h,
@@ -25,16 +29,19 @@ pub unsafe extern "C" fn uct_component_query(
     NOT_IMPLEMENTED
 }
 
+/// Releases what `uct_md_query_tl_resources` gave.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_release_tl_resource_list(resources: *mut uct_tl_resource_desc_t) {
     let _ = resources;
 }
 
+/// Releases a configuration of any of the `_config_read` calls.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_config_release(config: *mut c_void) {
     let _ = config;
 }
 
+/// Value of one variable of a configuration, as text of at most `max` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_config_get(
     config: *mut c_void,
@@ -46,6 +53,10 @@ pub unsafe extern "C" fn uct_config_get(
     NOT_IMPLEMENTED
 }
 
+/// Sets one variable of a configuration.
+///
+/// Returns `UCS_OK`, `UCS_ERR_NO_ELEM` for an unknown name, `UCS_ERR_INVALID_PARAM` for a bad
+/// value.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_config_modify(
     config: *mut c_void,

@@ -2,6 +2,7 @@
 
 use crate::abi::prelude::*;
 
+/// Checks whether the peer is alive; if not, the interface's error handler is called.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_ep_check(
     ep: uct_ep_h,
@@ -12,6 +13,8 @@ pub unsafe extern "C" fn uct_ep_check(
     NOT_IMPLEMENTED
 }
 
+/// Creates an endpoint. What `params` holds says whether it connects to an interface, to another
+/// endpoint (later, by `uct_ep_connect_to_ep`), or by a socket address.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_ep_create(
     params: *const uct_ep_params_t,
@@ -21,11 +24,13 @@ pub unsafe extern "C" fn uct_ep_create(
     NOT_IMPLEMENTED
 }
 
+/// Destroys an endpoint.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_ep_destroy(ep: uct_ep_h) {
     let _ = ep;
 }
 
+/// Writes the address of an endpoint, of as many bytes as the interface's attributes say.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_ep_get_address(
     ep: uct_ep_h,

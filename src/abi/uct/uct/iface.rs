@@ -2,6 +2,8 @@
 
 use crate::abi::prelude::*;
 
+/// Adds a function to what a worker progresses; may be called from any thread. `*id_p` must be
+/// `UCS_CALLBACKQ_ID_NULL` before, or nothing is done.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_worker_progress_register_safe(
     worker: uct_worker_h,
@@ -13,6 +15,7 @@ pub unsafe extern "C" fn uct_worker_progress_register_safe(
     let _ = (worker, func, arg, flags, id_p);
 }
 
+/// Takes a function out of what a worker progresses; `*id_p` becomes `UCS_CALLBACKQ_ID_NULL`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_worker_progress_unregister_safe(
     worker: uct_worker_h,
@@ -21,6 +24,7 @@ pub unsafe extern "C" fn uct_worker_progress_unregister_safe(
     let _ = (worker, id_p);
 }
 
+/// Reads the configuration of a transport's interfaces. To be released by `uct_config_release`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_iface_config_read(
     md: uct_md_h,
@@ -33,6 +37,8 @@ pub unsafe extern "C" fn uct_md_iface_config_read(
     NOT_IMPLEMENTED
 }
 
+/// Opens an interface of a transport and device, as `params` says. To be closed by
+/// `uct_iface_close`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_iface_open(
     md: uct_md_h,
@@ -45,11 +51,13 @@ pub unsafe extern "C" fn uct_iface_open(
     NOT_IMPLEMENTED
 }
 
+/// Closes an interface. Its endpoints must have been destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_iface_close(iface: uct_iface_h) {
     let _ = iface;
 }
 
+/// Writes what an interface can do, and how fast it is, into `iface_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_iface_query(
     iface: uct_iface_h,
@@ -59,6 +67,7 @@ pub unsafe extern "C" fn uct_iface_query(
     NOT_IMPLEMENTED
 }
 
+/// Writes the address of the interface's device, of as many bytes as its attributes say.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_iface_get_device_address(
     iface: uct_iface_h,
@@ -68,6 +77,7 @@ pub unsafe extern "C" fn uct_iface_get_device_address(
     NOT_IMPLEMENTED
 }
 
+/// Writes the address of the interface, of as many bytes as its attributes say.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_iface_get_address(
     iface: uct_iface_h,
@@ -77,6 +87,7 @@ pub unsafe extern "C" fn uct_iface_get_address(
     NOT_IMPLEMENTED
 }
 
+/// 1 if an interface can reach another one of these addresses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_iface_is_reachable(
     iface: uct_iface_h,
@@ -87,6 +98,7 @@ pub unsafe extern "C" fn uct_iface_is_reachable(
     0
 }
 
+/// File descriptor that becomes readable when the interface has something to do.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_iface_event_fd_get(
     iface: uct_iface_h,
@@ -96,12 +108,17 @@ pub unsafe extern "C" fn uct_iface_event_fd_get(
     NOT_IMPLEMENTED
 }
 
+/// Prepares that descriptor for a wait.
+///
+/// Returns `UCS_OK`, or `UCS_ERR_BUSY` if there are events: progress first, then arm again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_iface_event_arm(iface: uct_iface_h, events: c_uint) -> ucs_status_t {
     let _ = (iface, events);
     NOT_IMPLEMENTED
 }
 
+/// Allocates memory that the interface can send from, at least `length` bytes. To be freed by
+/// `uct_iface_mem_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_iface_mem_alloc(
     iface: uct_iface_h,
@@ -114,11 +131,14 @@ pub unsafe extern "C" fn uct_iface_mem_alloc(
     NOT_IMPLEMENTED
 }
 
+/// Frees what `uct_iface_mem_alloc` gave.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_iface_mem_free(mem: *const uct_allocated_memory_t) {
     let _ = mem;
 }
 
+/// Sets the function that receives active messages of one id, below `UCT_AM_ID_MAX`. NULL drops
+/// them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_iface_set_am_handler(
     iface: uct_iface_h,
@@ -131,6 +151,7 @@ pub unsafe extern "C" fn uct_iface_set_am_handler(
     NOT_IMPLEMENTED
 }
 
+/// Sets a function that describes active messages for the log.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_iface_set_am_tracer(
     iface: uct_iface_h,
@@ -141,6 +162,7 @@ pub unsafe extern "C" fn uct_iface_set_am_tracer(
     NOT_IMPLEMENTED
 }
 
+/// Accepts a connection request of an interface that listens.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_iface_accept(
     iface: uct_iface_h,
@@ -150,6 +172,7 @@ pub unsafe extern "C" fn uct_iface_accept(
     NOT_IMPLEMENTED
 }
 
+/// Refuses a connection request of an interface that listens.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_iface_reject(
     iface: uct_iface_h,

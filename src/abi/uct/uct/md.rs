@@ -2,6 +2,7 @@
 
 use crate::abi::prelude::*;
 
+/// Writes what a memory domain knows about the memory at an address into `mem_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_mem_query(
     md: uct_md_h,
@@ -13,6 +14,7 @@ pub unsafe extern "C" fn uct_md_mem_query(
     NOT_IMPLEMENTED
 }
 
+/// Opens a memory domain. To be closed by `uct_md_close`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_open(
     component: uct_component_h,
@@ -24,11 +26,14 @@ pub unsafe extern "C" fn uct_md_open(
     NOT_IMPLEMENTED
 }
 
+/// Closes a memory domain. Its interfaces must have been closed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_close(md: uct_md_h) {
     let _ = md;
 }
 
+/// Lists transports and devices of a memory domain; to be released by
+/// `uct_release_tl_resource_list`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_query_tl_resources(
     md: uct_md_h,
@@ -39,12 +44,14 @@ pub unsafe extern "C" fn uct_md_query_tl_resources(
     NOT_IMPLEMENTED
 }
 
+/// Writes what a memory domain can do into `md_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_query(md: uct_md_h, md_attr: *mut uct_md_attr_t) -> ucs_status_t {
     let _ = (md, md_attr);
     NOT_IMPLEMENTED
 }
 
+/// Tells what a range of registered memory will be used for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_mem_advise(
     md: uct_md_h,
@@ -57,6 +64,8 @@ pub unsafe extern "C" fn uct_md_mem_advise(
     NOT_IMPLEMENTED
 }
 
+/// Registers `length` bytes of memory; `flags` are of `uct_md_mem_flags`. To be undone by
+/// `uct_md_mem_dereg`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_mem_reg(
     md: uct_md_h,
@@ -69,12 +78,16 @@ pub unsafe extern "C" fn uct_md_mem_reg(
     NOT_IMPLEMENTED
 }
 
+/// Undoes a registration.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_mem_dereg(md: uct_md_h, memh: uct_mem_h) -> ucs_status_t {
     let _ = (md, memh);
     NOT_IMPLEMENTED
 }
 
+/// Finds out of which type the memory at an address is.
+///
+/// Returns `UCS_OK`, or `UCS_ERR_INVALID_ADDR` if the domain doesn't know it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_detect_memory_type(
     md: uct_md_h,
@@ -86,6 +99,7 @@ pub unsafe extern "C" fn uct_md_detect_memory_type(
     NOT_IMPLEMENTED
 }
 
+/// Allocates memory by the first of the given methods that works. To be freed by `uct_mem_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_mem_alloc(
     length: usize,
@@ -98,12 +112,14 @@ pub unsafe extern "C" fn uct_mem_alloc(
     NOT_IMPLEMENTED
 }
 
+/// Frees what `uct_mem_alloc` gave.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_mem_free(mem: *const uct_allocated_memory_t) -> ucs_status_t {
     let _ = mem;
     NOT_IMPLEMENTED
 }
 
+/// Reads the configuration of a component's memory domains. To be released by `uct_config_release`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_config_read(
     component: uct_component_h,
@@ -115,6 +131,7 @@ pub unsafe extern "C" fn uct_md_config_read(
     NOT_IMPLEMENTED
 }
 
+/// Packs the key of registered memory, of as many bytes as the domain's attributes say.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_mkey_pack(
     md: uct_md_h,
@@ -125,6 +142,7 @@ pub unsafe extern "C" fn uct_md_mkey_pack(
     NOT_IMPLEMENTED
 }
 
+/// Makes a key out of its packed form. To be released by `uct_rkey_release`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_rkey_unpack(
     component: uct_component_h,
@@ -135,6 +153,7 @@ pub unsafe extern "C" fn uct_rkey_unpack(
     NOT_IMPLEMENTED
 }
 
+/// Address in this process of remote memory that a key is for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_rkey_ptr(
     component: uct_component_h,
@@ -146,6 +165,7 @@ pub unsafe extern "C" fn uct_rkey_ptr(
     NOT_IMPLEMENTED
 }
 
+/// Releases a key.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_rkey_release(
     component: uct_component_h,

@@ -2,6 +2,7 @@
 
 use crate::abi::prelude::*;
 
+/// Creates a worker, on which interfaces are opened. Its asynchronous context must live longer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_worker_create(
     async_: *mut ucs_async_context_t,
@@ -12,6 +13,7 @@ pub unsafe extern "C" fn uct_worker_create(
     NOT_IMPLEMENTED
 }
 
+/// Destroys a worker. Its interfaces must have been closed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_worker_destroy(worker: uct_worker_h) {
     let _ = worker;

@@ -2,8 +2,11 @@
 
 use crate::abi::prelude::*;
 
+/// Endpoints connect to interfaces.
 pub const UCT_IFACE_FLAG_CONNECT_TO_IFACE: u64 = 1 << 40;
+/// Endpoints connect to endpoints.
 pub const UCT_IFACE_FLAG_CONNECT_TO_EP: u64 = 1 << 41;
+/// Endpoints connect to socket addresses.
 pub const UCT_IFACE_FLAG_CONNECT_TO_SOCKADDR: u64 = 1 << 42;
 
 pub type uct_cb_flags = u64;

@@ -84,13 +84,19 @@ pub struct uct_md_attr_cap {
     pub access_mem_types: u64,
 }
 
+/// What a memory domain can do.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct uct_md_attr {
+    /// Limits and flags.
     pub cap: uct_md_attr_cap,
+    /// Seconds that a registration takes, by its bytes.
     pub reg_cost: ucs_linear_func_t,
+    /// Name of the component.
     pub component_name: [c_char; 16],
+    /// Bytes of a packed key.
     pub rkey_packed_size: usize,
+    /// Processors near the device.
     pub local_cpus: ucs_cpu_set_t,
 }
 
@@ -105,18 +111,27 @@ pub struct uct_md_mem_attr {
     pub dmabuf_offset: usize,
 }
 
+/// Memory that was allocated.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct uct_allocated_memory {
+    /// Its address.
     pub address: *mut c_void,
+    /// Its bytes.
     pub length: usize,
+    /// How it was allocated.
     pub method: uct_alloc_method_t,
+    /// Its type.
     pub mem_type: ucs_memory_type_t,
+    /// The memory domain, if one allocated it.
     pub md: uct_md_h,
+    /// Its handle there.
     pub memh: uct_mem_h,
+    /// The device that it is on.
     pub sys_device: ucs_sys_device_t,
 }
 
+/// A key and what is needed to release it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct uct_rkey_bundle {

@@ -2,12 +2,14 @@
 
 use crate::abi::prelude::*;
 
+/// Writes those attributes of an endpoint into `ep_attr` that its mask asks for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_ep_query(ep: uct_ep_h, ep_attr: *mut uct_ep_attr_t) -> ucs_status_t {
     let _ = (ep, ep_attr);
     NOT_IMPLEMENTED
 }
 
+/// Makes an endpoint fail as if its peer had.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_ep_invalidate(
     ep: uct_ep_h,
@@ -17,6 +19,7 @@ pub unsafe extern "C" fn uct_ep_invalidate(
     NOT_IMPLEMENTED
 }
 
+/// Like `uct_ep_connect_to_ep`, with the lengths of the addresses in `params`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_ep_connect_to_ep_v2(
     ep: uct_ep_h,
@@ -28,6 +31,7 @@ pub unsafe extern "C" fn uct_ep_connect_to_ep_v2(
     NOT_IMPLEMENTED
 }
 
+/// 1 if an endpoint is connected to the peer of these addresses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_ep_is_connected(
     ep: uct_ep_h,
@@ -37,6 +41,7 @@ pub unsafe extern "C" fn uct_ep_is_connected(
     0
 }
 
+/// The endpoint as device code sees it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_ep_get_device_ep(
     ep: uct_ep_h,
@@ -46,6 +51,9 @@ pub unsafe extern "C" fn uct_ep_get_device_ep(
     NOT_IMPLEMENTED
 }
 
+/// Writes a list of local buffers to a list of remote ones. Element i is `counts[i]` blocks (one,
+/// if `counts` is NULL) of `lengths[i]` bytes that begin `strides[i]` bytes apart. `count` is the
+/// number of elements of every array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_ep_put_sgl_zcopy(
     ep: uct_ep_h,

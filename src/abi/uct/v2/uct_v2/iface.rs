@@ -2,6 +2,7 @@
 
 use crate::abi::prelude::*;
 
+/// Writes those attributes of an interface into `iface_attr` that its mask asks for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_iface_query_v2(
     iface: uct_iface_h,
@@ -11,6 +12,7 @@ pub unsafe extern "C" fn uct_iface_query_v2(
     NOT_IMPLEMENTED
 }
 
+/// Like `uct_iface_is_reachable`; if not, it can say why.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_iface_is_reachable_v2(
     iface: uct_iface_h,

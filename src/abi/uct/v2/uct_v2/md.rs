@@ -2,6 +2,7 @@
 
 use crate::abi::prelude::*;
 
+/// Like `uct_md_mem_reg`, with parameters.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_mem_reg_v2(
     md: uct_md_h,
@@ -14,6 +15,7 @@ pub unsafe extern "C" fn uct_md_mem_reg_v2(
     NOT_IMPLEMENTED
 }
 
+/// Like `uct_md_mem_dereg`, with parameters: it can invalidate the keys of the memory first.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_mem_dereg_v2(
     md: uct_md_h,
@@ -23,6 +25,7 @@ pub unsafe extern "C" fn uct_md_mem_dereg_v2(
     NOT_IMPLEMENTED
 }
 
+/// Like `uct_md_mem_query`, with more attributes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_mem_query_v2(
     md: uct_md_h,
@@ -34,6 +37,7 @@ pub unsafe extern "C" fn uct_md_mem_query_v2(
     NOT_IMPLEMENTED
 }
 
+/// Like `uct_md_query`, but writes only what the mask of `md_attr` asks for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_query_v2(
     md: uct_md_h,
@@ -43,6 +47,7 @@ pub unsafe extern "C" fn uct_md_query_v2(
     NOT_IMPLEMENTED
 }
 
+/// Packs a key for a range of registered memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_mkey_pack_v2(
     md: uct_md_h,
@@ -56,6 +61,7 @@ pub unsafe extern "C" fn uct_md_mkey_pack_v2(
     NOT_IMPLEMENTED
 }
 
+/// Makes a memory handle out of one that another process of this host exported.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_mem_attach(
     md: uct_md_h,
@@ -67,6 +73,7 @@ pub unsafe extern "C" fn uct_md_mem_attach(
     NOT_IMPLEMENTED
 }
 
+/// Compares two keys; `*result` is 0 if they are equal, else negative or positive: an order.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_rkey_compare(
     component: uct_component_h,
@@ -79,6 +86,7 @@ pub unsafe extern "C" fn uct_rkey_compare(
     NOT_IMPLEMENTED
 }
 
+/// Like `uct_rkey_unpack`, with parameters.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_rkey_unpack_v2(
     component: uct_component_h,
@@ -90,6 +98,7 @@ pub unsafe extern "C" fn uct_rkey_unpack_v2(
     NOT_IMPLEMENTED
 }
 
+/// Describes registered or remote memory for device code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_mem_elem_pack(
     md: uct_md_h,

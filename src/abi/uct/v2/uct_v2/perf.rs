@@ -2,6 +2,8 @@
 
 use crate::abi::prelude::*;
 
+/// Estimates the speed of an operation, as the fields of `perf_attr` say, into those that are asked
+/// for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_iface_estimate_perf(
     tl_iface: uct_iface_h,

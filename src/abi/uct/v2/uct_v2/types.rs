@@ -173,24 +173,39 @@ pub type uct_rkey_unpack_params_t = uct_rkey_unpack_params;
 pub type uct_md_mem_attr_v2_t = uct_md_mem_attr_v2;
 pub type uct_md_attr_field_t = uct_md_attr_field;
 
+/// The speed of an operation.
 #[repr(C)]
 pub struct uct_perf_attr_t {
+    /// Mask of `uct_perf_attr_field`.
     pub field_mask: u64,
+    /// Given: the operation.
     pub operation: uct_ep_operation_t,
+    /// Given: type of the local memory.
     pub local_memory_type: ucs_memory_type_t,
+    /// Given: type of the remote memory.
     pub remote_memory_type: ucs_memory_type_t,
+    /// Given: device of the local memory.
     pub local_sys_device: ucs_sys_device_t,
+    /// Given: device of the remote memory.
     pub remote_sys_device: ucs_sys_device_t,
+    /// Seconds of the processor before the message is on its way.
     pub send_pre_overhead: f64,
+    /// Seconds of the processor afterwards.
     pub send_post_overhead: f64,
+    /// Seconds of the receiving processor.
     pub recv_overhead: f64,
+    /// Bytes per second.
     pub bandwidth: uct_ppn_bandwidth_t,
+    /// Bytes per second of one path.
     pub path_bandwidth: uct_ppn_bandwidth_t,
+    /// Seconds, by the number of endpoints.
     pub latency: ucs_linear_func_t,
+    /// How many endpoints can be busy at once.
     pub max_inflight_eps: usize,
     pub flags: u64,
 }
 
+/// Attributes of an endpoint.
 #[repr(C)]
 pub struct uct_ep_attr {
     pub field_mask: u64,
@@ -277,6 +292,7 @@ pub struct uct_rkey_unpack_params {
     pub flags: u64,
 }
 
+/// What a memory domain knows about memory.
 #[repr(C)]
 pub struct uct_md_mem_attr_v2 {
     pub field_mask: u64,
@@ -289,6 +305,7 @@ pub struct uct_md_mem_attr_v2 {
     pub mem_flags: u8,
 }
 
+/// What a memory domain can do.
 #[repr(C)]
 pub struct uct_md_attr_v2_t {
     pub field_mask: u64,
@@ -319,6 +336,7 @@ pub struct uct_iface_attr_v2_cap {
     pub flags: u64,
 }
 
+/// Further attributes of an interface.
 #[repr(C)]
 pub struct uct_iface_attr_v2_t {
     pub field_mask: u64,

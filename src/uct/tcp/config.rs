@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::ucs::config::Config;
+use crate::ucs::config::{Config, Ternary};
 use crate::ucs::status::{Error, Result};
 use crate::ucs_error;
 
@@ -10,14 +10,6 @@ use super::wire;
 
 /// Shorter transmit segments are raised to this: wire-up messages must fit.
 const MIN_SEG_SIZE: usize = 2048;
-
-/// `UCX_TCP_EP_BIND_SRC_ADDR`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ternary {
-    No,
-    Yes,
-    Try,
-}
 
 /// Values in force for an interface.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,60 +39,83 @@ pub struct TcpConfig {
     pub keepidle: Option<Duration>,
     pub keepcnt: Option<u32>,
     pub keepintvl: Option<Duration>,
+    /// Whether connections are bound to the device's address.
     pub bind_source: Ternary,
 }
 
 impl TcpConfig {
-    /// Reads the variables; a value that can't be understood is named in the log.
+    /// Reads the variables. What is wrong by itself was reported when the configuration was read;
+    /// here is what can't be used.
     pub fn read(config: &Config) -> Result<TcpConfig> {
-        let read = Reader { config };
-        let tx_seg_size = read.size("TX_SEG_SIZE", 8 << 10)?;
-        let rx_seg_size = read.size("RX_SEG_SIZE", 64 << 10)?;
-        for (name, size) in [("TX_SEG_SIZE", tx_seg_size), ("RX_SEG_SIZE", rx_seg_size)] {
-            if size > wire::MAX_MESSAGE as usize {
-                ucs_error!("UCX_TCP_{name}={size}: at most {} bytes", wire::MAX_MESSAGE);
-                return Err(Error::InvalidParam);
-            }
-        }
-        let max_conn_retries = read.count("MAX_CONN_RETRIES", 25)?;
+        let tx_seg_size = segment(config, "TCP_TX_SEG_SIZE")?;
+        let rx_seg_size = segment(config, "TCP_RX_SEG_SIZE")?;
+        let max_conn_retries = config.uint("TCP_MAX_CONN_RETRIES");
         if max_conn_retries > 255 {
             ucs_error!("UCX_TCP_MAX_CONN_RETRIES={max_conn_retries}: at most 255");
             return Err(Error::InvalidParam);
         }
+        let count = |name| {
+            config
+                .count(name)
+                .map(|n| u32::try_from(n).unwrap_or(u32::MAX))
+        };
+        let max_iov = config.count("TCP_MAX_IOV").unwrap_or(u64::MAX);
+        let seconds = |default| move |time: Option<f64>| duration(time.unwrap_or(default));
         Ok(TcpConfig {
             tx_seg_size: tx_seg_size.max(MIN_SEG_SIZE),
             rx_seg_size,
-            max_iov: read.count("MAX_IOV", 6)? as usize,
-            sendv_thresh: read.size("SENDV_THRESH", 2 << 10)?,
-            prefer_default: read.flag("PREFER_DEFAULT", true)?,
-            max_poll: read.count("MAX_POLL", 16)? as usize,
+            max_iov: usize::try_from(max_iov).unwrap_or(usize::MAX),
+            sendv_thresh: config.size("TCP_SENDV_THRESH"),
+            prefer_default: config.bool_("TCP_PREFER_DEFAULT"),
+            max_poll: config.uint("TCP_MAX_POLL") as usize,
             max_conn_retries,
-            nodelay: read.flag("NODELAY", true)?,
-            sndbuf: read.auto("SNDBUF", parse_size)?,
-            rcvbuf: read.auto("RCVBUF", parse_size)?,
-            syn_cnt: read.auto("SYN_CNT", parse_count)?,
-            user_timeout: read.auto("USER_TIMEOUT", parse_time)?.flatten(),
-            port_range: read.value("PORT_RANGE", None, "a port or first-last", parse_range)?,
-            max_bw: read.value("MAX_BW", 2200e6, "a bandwidth or 'auto'", parse_bandwidth)?,
-            keepidle: match read.auto("KEEPIDLE", parse_time)? {
-                Some(idle) => idle,
-                None => Some(Duration::from_secs(10)),
-            },
-            keepcnt: read.auto("KEEPCNT", parse_count)?,
-            keepintvl: match read.auto("KEEPINTVL", parse_time)? {
-                Some(interval) => interval,
-                None => Some(Duration::from_secs(2)),
-            },
-            bind_source: read.value(
-                "EP_BIND_SRC_ADDR",
-                Ternary::Try,
-                "yes, no or try",
-                |text| match text {
-                    "try" => Some(Ternary::Try),
-                    text => parse_flag(text).map(|on| if on { Ternary::Yes } else { Ternary::No }),
-                },
-            )?,
+            nodelay: config.bool_("TCP_NODELAY"),
+            sndbuf: config.size_auto("TCP_SNDBUF"),
+            rcvbuf: config.size_auto("TCP_RCVBUF"),
+            syn_cnt: count("TCP_SYN_CNT"),
+            user_timeout: config.time_auto("TCP_USER_TIMEOUT").and_then(duration),
+            port_range: port_range(config)?,
+            max_bw: config.bandwidth("TCP_MAX_BW").unwrap_or(f64::MAX),
+            keepidle: seconds(10.0)(config.time_auto("TCP_KEEPIDLE")),
+            keepcnt: count("TCP_KEEPCNT"),
+            keepintvl: seconds(2.0)(config.time_auto("TCP_KEEPINTVL")),
+            bind_source: config.ternary("TCP_EP_BIND_SRC_ADDR"),
         })
+    }
+}
+
+fn segment(config: &Config, name: &str) -> Result<usize> {
+    let size = config.size_auto(name).unwrap_or(64 << 10);
+    if size > wire::MAX_MESSAGE as usize {
+        ucs_error!(
+            "UCX_{name}={}: at most {} bytes",
+            config.text(name),
+            wire::MAX_MESSAGE
+        );
+        return Err(Error::InvalidParam);
+    }
+    Ok(size)
+}
+
+/// `None` for infinite.
+fn duration(seconds: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+fn port_range(config: &Config) -> Result<Option<(u16, u16)>> {
+    let text = config.text("TCP_PORT_RANGE").trim();
+    let port = |text: &str| text.trim().parse::<u16>().ok();
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    match (port(first), port(last)) {
+        (Some(0), Some(0)) => Ok(None),
+        (Some(first), Some(last)) if first != 0 && first <= last => Ok(Some((first, last))),
+        _ => {
+            ucs_error!(
+                "invalid value for UCX_TCP_PORT_RANGE: '{text}'. Expected: <first>-<last>, ports \
+                 between 1 and 65535, or 0 for any"
+            );
+            Err(Error::InvalidParam)
+        }
     }
 }
 
@@ -114,170 +129,20 @@ pub struct MdConfig {
 
 impl MdConfig {
     pub fn read(config: &Config) -> Result<MdConfig> {
-        let read = Reader { config };
+        let families = config.list("TCP_AF_PRIO");
+        let af_prio = families.iter().map(|family| match family.trim() {
+            "inet" => Ok(false),
+            "inet6" => Ok(true),
+            other => {
+                ucs_error!("invalid value for UCX_TCP_AF_PRIO: '{other}'. Expected: inet, inet6");
+                Err(Error::InvalidParam)
+            }
+        });
         Ok(MdConfig {
-            af_prio: read.value(
-                "AF_PRIO",
-                vec![false, true],
-                "a list of inet, inet6",
-                |text| {
-                    text.split(',')
-                        .map(|family| match family.trim() {
-                            "inet" => Some(false),
-                            "inet6" => Some(true),
-                            _ => None,
-                        })
-                        .collect()
-                },
-            )?,
-            bridge_enable: read.flag("BRIDGE_ENABLE", false)?,
+            af_prio: af_prio.collect::<Result<_>>()?,
+            bridge_enable: config.bool_("TCP_BRIDGE_ENABLE"),
         })
     }
-}
-
-struct Reader<'a> {
-    config: &'a Config,
-}
-
-impl Reader<'_> {
-    fn value<T>(
-        &self,
-        name: &str,
-        default: T,
-        form: &str,
-        parse: impl Fn(&str) -> Option<T>,
-    ) -> Result<T> {
-        let name = format!("TCP_{name}");
-        let Some(text) = self.config.get(&name) else {
-            return Ok(default);
-        };
-        parse(text.trim()).ok_or_else(|| {
-            ucs_error!("invalid value for UCX_{name}: '{text}'. Expected: {form}");
-            Error::InvalidParam
-        })
-    }
-
-    fn size(&self, name: &str, default: usize) -> Result<usize> {
-        self.value(
-            name,
-            default,
-            "a size such as 8K, or inf",
-            |text| match text {
-                "auto" => Some(default),
-                text => parse_size(text),
-            },
-        )
-    }
-
-    fn count(&self, name: &str, default: u32) -> Result<u32> {
-        self.value(name, default, "a number", parse_count)
-    }
-
-    fn flag(&self, name: &str, default: bool) -> Result<bool> {
-        self.value(name, default, "y or n", parse_flag)
-    }
-
-    fn auto<T>(&self, name: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {
-        self.value(
-            name,
-            None,
-            "a number with an optional unit, or auto",
-            |text| match text {
-                "auto" => Some(None),
-                text => parse(text).map(Some),
-            },
-        )
-    }
-}
-
-fn parse_flag(text: &str) -> Option<bool> {
-    match text.to_ascii_lowercase().as_str() {
-        "y" | "yes" | "on" | "1" | "true" => Some(true),
-        "n" | "no" | "off" | "0" | "false" => Some(false),
-        _ => None,
-    }
-}
-
-fn parse_count(text: &str) -> Option<u32> {
-    match text {
-        "inf" => Some(u32::MAX),
-        text => text.parse().ok(),
-    }
-}
-
-fn split_unit(text: &str) -> (&str, &str) {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    text.split_at(end)
-}
-
-fn parse_size(text: &str) -> Option<usize> {
-    if text == "inf" {
-        return Some(usize::MAX);
-    }
-    let (number, unit) = split_unit(text);
-    let shift = match unit.to_ascii_lowercase().trim_end_matches('b') {
-        "" => 0,
-        "k" => 10,
-        "m" => 20,
-        "g" => 30,
-        "t" => 40,
-        _ => return None,
-    };
-    number.parse::<usize>().ok()?.checked_mul(1 << shift)
-}
-
-/// `Some(None)` is "inf".
-fn parse_time(text: &str) -> Option<Option<Duration>> {
-    if text == "inf" {
-        return Some(None);
-    }
-    let (number, unit) = split_unit(text);
-    let factor = match unit {
-        "" | "s" => 1.0,
-        "m" => 60.0,
-        "ms" => 1e-3,
-        "us" => 1e-6,
-        "ns" => 1e-9,
-        _ => return None,
-    };
-    let seconds = number.parse::<f64>().ok()? * factor;
-    Duration::try_from_secs_f64(seconds).ok().map(Some)
-}
-
-fn parse_range(text: &str) -> Option<Option<(u16, u16)>> {
-    if text == "0" {
-        return Some(None);
-    }
-    let (first, last) = text.split_once('-').unwrap_or((text, text));
-    let (first, last) = (first.trim().parse::<u16>().ok()?, last.trim().parse().ok()?);
-    (first != 0 && first <= last).then_some(Some((first, last)))
-}
-
-fn parse_bandwidth(text: &str) -> Option<f64> {
-    if text == "auto" || text == "inf" {
-        return Some(f64::MAX);
-    }
-    let (number, unit) = split_unit(text);
-    let unit = unit
-        .trim_end_matches("ps")
-        .trim_end_matches("/s")
-        .trim_end_matches('s');
-    let (scale, bits) = match unit.strip_suffix('b') {
-        Some(scale) => (scale, true),
-        None => (unit.strip_suffix('B')?, false),
-    };
-    let scale = match scale.to_ascii_uppercase().as_str() {
-        "" => 1.0,
-        "K" => 1e3,
-        "M" => 1e6,
-        "G" => 1e9,
-        "T" => 1e12,
-        _ => return None,
-    };
-    let value = number.parse::<f64>().ok()? * scale / if bits { 8.0 } else { 1.0 };
-    (value > 0.0).then_some(value)
 }
 
 #[cfg(test)]
@@ -310,25 +175,34 @@ mod tests {
     }
 
     #[test]
-    fn units() {
-        assert_eq!(parse_size("32mb"), Some(32 << 20));
-        assert_eq!(parse_size("1"), Some(1));
-        assert_eq!(parse_size("x"), None);
-        assert_eq!(parse_size("99999999999999999999"), None);
-        assert_eq!(parse_size("999999999999999T"), None);
-        assert_eq!(
-            parse_time("10000000.00us"),
-            Some(Some(Duration::from_secs(10)))
-        );
-        assert_eq!(parse_time("inf"), Some(None));
-        assert_eq!(parse_bandwidth("2200MBs"), Some(2200e6));
-        assert_eq!(parse_bandwidth("2200.00MBps"), Some(2200e6));
-        assert_eq!(parse_bandwidth("8Gb/s"), Some(1e9));
-        assert_eq!(parse_bandwidth("fast"), None);
+    fn segments() {
         assert!(with("TCP_TX_SEG_SIZE", "2G").is_err());
+        assert!(with("TCP_TX_SEG_SIZE", "inf").is_err());
         assert_eq!(
             with("TCP_TX_SEG_SIZE", "1").unwrap().tx_seg_size,
             MIN_SEG_SIZE
         );
+        assert_eq!(
+            with("TCP_TX_SEG_SIZE", "32mb").unwrap().tx_seg_size,
+            32 << 20
+        );
+    }
+
+    #[test]
+    fn times() {
+        let idle = |text| with("TCP_KEEPIDLE", text).unwrap().keepidle;
+        assert_eq!(idle("inf"), None);
+        assert_eq!(idle("auto"), Some(Duration::from_secs(10)));
+        assert_eq!(idle("500ms"), Some(Duration::from_millis(500)));
+    }
+
+    #[test]
+    fn families() {
+        let mut config = Config::default();
+        assert_eq!(MdConfig::read(&config).unwrap().af_prio, [false, true]);
+        config.set("TCP_AF_PRIO", "inet6");
+        assert_eq!(MdConfig::read(&config).unwrap().af_prio, [true]);
+        config.set("TCP_AF_PRIO", "ipx");
+        assert!(MdConfig::read(&config).is_err());
     }
 }

@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 use socket2::{Domain, SockAddr, Socket, TcpKeepalive, Type};
 
 use crate::sys::{epoll, net};
+use crate::ucs::config::Ternary;
 use crate::ucs::status::{Error, Result};
 use crate::{ucs_debug, ucs_diag, ucs_error};
 
-use super::config::Ternary;
 use super::conn::{Conn, Incoming, State};
 use super::iface::Shared;
 use super::wire::{HELLO_LEN, Hello, HelloError, HelloKind, IfaceId, VERSION};

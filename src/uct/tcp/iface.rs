@@ -282,7 +282,7 @@ impl Shared {
     fn poll_hot(&self, events: &dyn Events) -> Option<usize> {
         let polls = self.polls.get().wrapping_add(1);
         self.polls.set(polls);
-        if polls % POLLS_PER_SCAN == 0 {
+        if polls.is_multiple_of(POLLS_PER_SCAN) {
             return None;
         }
         let conn = self.hot.borrow().clone()?;

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::peer::*;
 use super::*;
-use crate::uct::tcp::wire::{Frame, HELLO_LEN, Hello, HelloError, HelloKind};
+use crate::uct::tcp::wire::{Frame, HELLO_LEN, Hello, HelloKind};
 
 fn garbage(i: usize, target: u32) -> Vec<u8> {
     let noise = pattern(4096, i as u64);

@@ -6,6 +6,8 @@ mod foreign;
 mod peer;
 mod settings;
 
+crate::uct::conformance::suite!(v4, &crate::uct::tcp::TCP, "lo", &[]);
+
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ptr::NonNull;

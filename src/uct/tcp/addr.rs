@@ -47,20 +47,23 @@ impl DeviceAddr {
         }
     }
 
-    /// Bytes past the end of the address are left alone.
+    /// The address, which must be all there is.
     pub fn decode(bytes: &[u8]) -> Result<DeviceAddr> {
         let [flags, family, h0, h1, h2, h3, rest @ ..] = bytes else {
             return Err(Error::InvalidAddr);
         };
-        let loopback = flags & LOOPBACK != 0;
-        let ip = match (*family, loopback) {
-            (4, true) => Ipv4Addr::LOCALHOST.into(),
-            (6, true) => Ipv6Addr::LOCALHOST.into(),
-            (4, false) => {
+        if flags & !LOOPBACK != 0 {
+            return Err(Error::InvalidAddr);
+        }
+        let loopback = *flags == LOOPBACK;
+        let ip = match (*family, loopback, rest.len()) {
+            (4, true, 0) => Ipv4Addr::LOCALHOST.into(),
+            (6, true, 0) => Ipv6Addr::LOCALHOST.into(),
+            (4, false, 4) => {
                 let ip = rest.first_chunk::<4>().ok_or(Error::InvalidAddr)?;
                 Ipv4Addr::from(*ip).into()
             }
-            (6, false) => {
+            (6, false, 16) => {
                 let ip = rest.first_chunk::<16>().ok_or(Error::InvalidAddr)?;
                 Ipv6Addr::from(*ip).into()
             }
@@ -81,7 +84,7 @@ pub fn encode_iface(id: &IfaceId, out: &mut Vec<u8>) {
 
 /// Puts a peer's interface together from its two addresses.
 pub fn decode_iface(device: &DeviceAddr, bytes: &[u8]) -> Result<IfaceId> {
-    let [p0, p1, i0, i1, i2, i3, ..] = bytes else {
+    let [p0, p1, i0, i1, i2, i3] = bytes else {
         return Err(Error::InvalidAddr);
     };
     let port = u16::from_le_bytes([*p0, *p1]);

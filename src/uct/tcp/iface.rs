@@ -377,8 +377,10 @@ impl Iface for TcpIface {
     }
 
     fn arm(&self, _tx_blocked: bool) -> Result<Arm> {
-        // The set is level-triggered, and room to send is watched for whenever it is lacking.
-        Ok(if self.shared.work.get() {
+        // The set is level-triggered, and room to send is watched for whenever it is lacking: so
+        // there is nothing to prepare, only to look.
+        let ready = self.shared.epoll.poll(&mut [Event::default()]);
+        Ok(if ready > 0 || self.shared.work.get() {
             Arm::Busy
         } else {
             Arm::Armed

@@ -12,17 +12,18 @@ pub fn num_cpus() -> i64 {
     unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) }
 }
 
-/// Random bits from the kernel; of lower quality (time and process) where it gives none.
-pub fn random() -> u64 {
-    let mut bytes = [0u8; 8];
-    // SAFETY: pointer and length describe a local array.
-    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
-    if got == bytes.len() as isize {
-        return u64::from_ne_bytes(bytes);
-    }
-    let now = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default();
-    (now.as_nanos() as u64).rotate_left(17)
-        ^ u64::from(std::process::id()).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+/// Runs `f` with all signals blocked in this thread: threads that it starts inherit that.
+pub fn without_signals<R>(f: impl FnOnce() -> R) -> R {
+    // SAFETY: sets of signals are plain data, filled before they are used; both are local.
+    let old = unsafe {
+        let mut all: libc::sigset_t = core::mem::zeroed();
+        let mut old: libc::sigset_t = core::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
+        old
+    };
+    let result = f();
+    // SAFETY: the set that was in force before.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &old, core::ptr::null_mut()) };
+    result
 }

@@ -1,6 +1,7 @@
 //! Services (UCS): status codes, log, configuration, topology.
 
 pub mod arch;
+pub mod async_thread;
 pub mod config;
 pub mod crc;
 pub mod host;

@@ -85,7 +85,7 @@ pub unsafe extern "C" fn ucs_free(ptr: *mut c_void) {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn ucs_generate_uuid(seed: u64) -> u64 {
-    process::random().wrapping_add(seed)
+    crate::sys::event::random_u64().wrapping_add(seed)
 }
 
 #[unsafe(no_mangle)]

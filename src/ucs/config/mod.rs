@@ -21,6 +21,7 @@ use std::sync::OnceLock;
 pub use kind::{Key, Kind, parse_bool, parse_range};
 pub use list::{AllowList, Mode, tokens};
 pub use print::{Print, print_all, print_tables};
+pub use read::ThisMachine;
 pub use suggest::{distance, nearest};
 pub use table::{Entry, Group, OnError, Table, Variable, index, resolve, var};
 pub use units::{

@@ -170,7 +170,7 @@ proptest! {
             let _ = (config.allow_list(name), config.range(name), config.choice(name));
         }
         let mut files = Files::default();
-        files.add(&text, "text", &read::ThisMachine);
+        files.add(&text, "text", &ThisMachine);
         let _ = Config::from_sources(Some("P"), &BTreeMap::new(), &files);
     }
 }

@@ -1,7 +1,9 @@
-//! The `UCX_LOG_*` variables, read directly from the environment: the log must work before, and
-//! while, the configuration is read.
+//! The `UCX_LOG_*` variables, read directly from environment and files: the log must work before,
+//! and while, the configuration is read.
 
 use super::{LEVEL_NAMES, Level};
+use crate::ucs::config::ThisMachine;
+use crate::ucs::config::file::Files;
 
 /// What the log needs to know.
 #[derive(Clone, Debug)]
@@ -45,7 +47,13 @@ impl Default for Settings {
 impl Settings {
     /// The settings that `UCX_LOG_*` ask for; what can't be understood stays at the default.
     pub fn from_env() -> Settings {
-        Settings::from_lookup(|name| std::env::var(format!("UCX_{name}")).ok())
+        let files = Files::load(&ThisMachine);
+        Settings::from_lookup(|name| {
+            let name = format!("UCX_{name}");
+            std::env::var(&name)
+                .ok()
+                .or_else(|| files.values.get(&name).cloned())
+        })
     }
 
     /// The settings that `lookup` (by name without `UCX_`) asks for.

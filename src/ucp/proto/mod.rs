@@ -83,14 +83,28 @@ impl<S: Stage> Flight<S> {
         &self.stage
     }
 
-    /// The attempt, to account for a completion of what it posted.
-    pub fn attempt_mut(&mut self) -> Option<&mut S::Attempt> {
-        self.attempt.as_mut()
+    /// Accounts for a completion of what the attempt had posted.
+    pub fn account(&mut self, f: impl FnOnce(&S, &mut S::Attempt)) {
+        if let Some(attempt) = self.attempt.as_mut() {
+            f(&self.stage, attempt);
+        }
     }
 
     /// Ends the flight: the stage goes back to its owner, the attempt is given up.
     pub fn end(self) -> S {
         self.stage
+    }
+
+    /// Something that the attempt had posted has failed.
+    pub fn lane_failed(mut self, error: Error, ep: &Endpoint) -> Driven<S> {
+        match ep.verdict(error, RESTART_BUDGET.saturating_sub(self.number)) {
+            Verdict::Restart => {
+                self.attempt = None;
+                self.number += 1;
+                self.drive(ep)
+            }
+            Verdict::Complete(error) => Driven::Ended(self.stage, error),
+        }
     }
 
     /// Runs steps as far as they go.
@@ -110,15 +124,7 @@ impl<S: Stage> Flight<S> {
                 Ok(Step::Done) => return Driven::Next(self.stage.done()),
                 Ok(Step::Blocked) => return Driven::Blocked(self),
                 Ok(Step::Waiting) => return Driven::Waiting(self),
-                Err(error) => {
-                    match ep.verdict(error, RESTART_BUDGET - self.number.min(RESTART_BUDGET)) {
-                        Verdict::Restart => {
-                            self.attempt = None;
-                            self.number += 1;
-                        }
-                        Verdict::Complete(error) => return Driven::Ended(self.stage, error),
-                    }
-                }
+                Err(error) => return self.lane_failed(error, ep),
             }
         }
     }

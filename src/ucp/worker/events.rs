@@ -39,22 +39,17 @@ impl Events for Worker {
         let Some(ep) = req.ep() else { return };
         match req.take_op() {
             Op::Stream(mut flight) => {
-                let error = result.err();
-                if let Some(attempt) = flight.attempt_mut() {
-                    attempt.outstanding = attempt.outstanding.saturating_sub(1);
+                flight.account(|_, attempt| attempt.completed());
+                if let Err(error) = result {
+                    drop(flight.end());
+                    return self.finish(req, Err(error));
                 }
-                match error {
-                    Some(error) => {
-                        drop(flight.end());
-                        self.finish(req, Err(error));
-                    }
-                    None if ep.is_queued(req) => req.set_op(Op::Stream(flight)),
-                    None => {
-                        req.set_op(Op::Stream(flight));
-                        ep.resume(req);
-                    }
+                req.set_op(Op::Stream(flight));
+                if !ep.is_queued(req) {
+                    ep.resume(req);
                 }
             }
+            Op::Fetch(flight) => rndv::fetch_completed(self, req, flight, result),
             Op::EagerZcopy(flight) => {
                 drop(flight.end());
                 self.finish(req, result);

@@ -12,15 +12,14 @@ use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Result};
 use crate::uct::{Ep, Post};
 
-/// Bytes of one get: a longer copy would keep progress from everybody else for too long.
-const PIECE: usize = 8 << 20;
-
 /// Reading. Owns the receive buffer and what is known of the sender's.
 pub struct Fetch {
     buf: RecvBuf,
     sender_op: u64,
     address: u64,
     total: usize,
+    /// Our operation: the token of what it posts.
+    op: u64,
     /// Bytes that have certainly arrived; a restart or a fall-back goes on from here.
     confirmed: Cell<usize>,
 }
@@ -33,17 +32,28 @@ pub struct Ack {
 /// The lane in use.
 pub struct Attempt {
     lane: Rc<dyn Ep>,
+    /// Bytes that the lane is reading.
+    posted: usize,
 }
 
 impl Fetch {
-    pub fn new(buf: RecvBuf, rts: &Rts, total: usize) -> Fetch {
+    pub fn new(buf: RecvBuf, rts: &Rts, total: usize, op: u64) -> Fetch {
         Fetch {
             buf,
             sender_op: rts.op,
             address: rts.address,
             total,
+            op,
             confirmed: Cell::new(0),
         }
+    }
+}
+
+impl Fetch {
+    /// What the attempt had posted has arrived.
+    pub fn confirm(&self, attempt: &mut Attempt) {
+        let posted = core::mem::take(&mut attempt.posted);
+        self.confirmed.set(self.confirmed.get() + posted);
     }
 }
 
@@ -53,32 +63,34 @@ impl Stage for Fetch {
 
     fn begin(&self, ep: &Endpoint, _number: u32) -> Result<Attempt> {
         let lane = ep.fetch_lane().ok_or(Error::Unsupported)?;
-        Ok(Attempt { lane: lane.clone() })
+        Ok(Attempt {
+            lane: lane.clone(),
+            posted: 0,
+        })
     }
 
     fn progress(&self, attempt: &mut Attempt, ep: &Endpoint) -> Result<Step> {
-        let at = self.confirmed.get();
-        let want = (self.total - at).min(PIECE);
-        let Some((pieces, n)) = self.buf.pieces(at, want, ep.config().fetch_max_iov) else {
-            return Err(Error::Unsupported);
-        };
-        if n == 0 {
-            return Err(Error::Unsupported);
+        if attempt.posted != 0 {
+            return Ok(Step::Waiting);
         }
-        match attempt
-            .lane
-            .get_zcopy(&pieces, self.address.wrapping_add(at as u64), 0, 0)?
-        {
-            Post::Done => {
-                self.confirmed.set(at + n);
-                Ok(if at + n == self.total {
-                    Step::Done
-                } else {
-                    Step::Blocked
-                })
+        let mut at = self.confirmed.get();
+        while at < self.total {
+            let pieces = self
+                .buf
+                .pieces(at, self.total - at, ep.config().fetch_max_iov);
+            let (pieces, n) = pieces.filter(|(_, n)| *n != 0).ok_or(Error::Unsupported)?;
+            let remote = self.address.wrapping_add(at as u64);
+            match attempt.lane.get_zcopy(&pieces, remote, 0, self.op)? {
+                Post::Done => at += n,
+                Post::NoResource => return Ok(Step::Blocked),
+                Post::Pending => {
+                    attempt.posted = n;
+                    return Ok(Step::Waiting);
+                }
             }
-            Post::Pending | Post::NoResource => Ok(Step::Blocked),
+            self.confirmed.set(at);
         }
+        Ok(Step::Done)
     }
 
     fn done(self) -> Ack {

@@ -22,8 +22,11 @@ pub use announce::{Announce, Offered};
 pub use get::Fetch;
 pub use stream::{Receive, Stream};
 
+use std::rc::Rc;
+
 use super::{Driven, Flight, Op};
 use crate::ucp::dt::RecvBuf;
+use crate::ucp::ep::Endpoint;
 use crate::ucp::request::ReqRef;
 use crate::ucp::wire::am;
 use crate::ucp::wire::rndv::{Answer, Rtr, Rts};
@@ -49,9 +52,9 @@ pub fn receive(worker: &Worker, req: ReqRef, buf: RecvBuf, rts: &Rts) {
         return worker.finish(req, result);
     }
     ep.op_started(req);
-    worker.name_op(req);
+    let op = worker.name_op(req);
     if rts.address != 0 && ep.fetch_lane().is_some() && buf.pieces(0, 1, 1).is_some() {
-        req.set_op(Op::Fetch(Flight::new(Fetch::new(buf, rts, total))));
+        req.set_op(Op::Fetch(Flight::new(Fetch::new(buf, rts, total, op))));
         run_fetch(worker, req);
     } else {
         ask(worker, req, buf, rts.op, 0, total);
@@ -80,27 +83,49 @@ pub fn ask(
     ep.send_control(am::RTR, Rtr::LEN, |w| rtr.encode(w));
 }
 
-/// Drives a fetch; true when it needs no further run.
+/// Drives a fetch.
 pub fn run_fetch(worker: &Worker, req: ReqRef) {
     let (Op::Fetch(flight), Some(ep)) = (req.take_op(), req.ep()) else {
         return;
     };
-    match flight.drive(&ep) {
+    settle_fetch(worker, req, &ep, flight.drive(&ep));
+}
+
+/// What a fetch had posted has ended.
+pub fn fetch_completed(
+    worker: &Worker,
+    req: ReqRef,
+    mut flight: Flight<Fetch>,
+    result: Result<()>,
+) {
+    let Some(ep) = req.ep() else { return };
+    let driven = match result {
+        Ok(()) => {
+            flight.account(Fetch::confirm);
+            flight.drive(&ep)
+        }
+        Err(error) => flight.lane_failed(error, &ep),
+    };
+    settle_fetch(worker, req, &ep, driven);
+}
+
+fn settle_fetch(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, driven: Driven<Fetch>) {
+    match driven {
         Driven::Blocked(flight) => {
             req.set_op(Op::Fetch(flight));
             ep.queue(req);
         }
         Driven::Waiting(flight) => req.set_op(Op::Fetch(flight)),
         Driven::Next(ack) => {
-            answer(&ep, am::ATS, ack.sender_op, Status::OK);
+            answer(ep, am::ATS, ack.sender_op, Status::OK);
             worker.finish(req, Ok(()));
         }
-        Driven::Ended(stage, error) => get::fall_back(worker, req, &ep, stage, error),
+        Driven::Ended(stage, error) => get::fall_back(worker, req, ep, stage, error),
     }
 }
 
 /// Sends an answer that names an operation of the peer.
-pub fn answer(ep: &std::rc::Rc<crate::ucp::ep::Endpoint>, id: u8, op: u64, status: Status) {
+pub fn answer(ep: &Rc<Endpoint>, id: u8, op: u64, status: Status) {
     let answer = Answer {
         op,
         status: status.0,

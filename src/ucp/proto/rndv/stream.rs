@@ -28,7 +28,14 @@ pub struct Attempt {
     offset: usize,
     number: u32,
     /// Zero-copy pieces whose completion is to come.
-    pub outstanding: usize,
+    outstanding: usize,
+}
+
+impl Attempt {
+    /// A zero-copy piece has left.
+    pub fn completed(&mut self) {
+        self.outstanding = self.outstanding.saturating_sub(1);
+    }
 }
 
 impl Stream {

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Our libraries beside genuine UCX 1.22.0: the same program on both, alternately, pinned to two
+cores; medians, and the ratio of the medians (above 1: ours is better).
+
+    bench.py [--rounds N] [--cases WORD] [--tls sm,tcp] [--ours DIR] [--genuine DIR]
+
+Bars: point to point 0.97, start-up time 3 times, resident memory 1.5 times better. The exit code
+says whether all hold.
+"""
+import argparse
+import math
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "clients"))
+import where  # noqa: E402
+
+K, M = 1 << 10, 1 << 20
+LAT = [(8, 200000), (K, 100000), (8 * K, 50000), (M, 1500)]
+BW = [(8, 400000), (8 * K, 60000), (M, 1500)]
+# name, kind, test of ucx_perftest, size, iterations on shared memory
+PERFTEST = [(f"tag latency {s} B", "lat", "tag_lat", s, n) for s, n in LAT]
+PERFTEST += [(f"tag bandwidth {s} B", "bw", "tag_bw", s, n) for s, n in BW]
+MPI = [(f"MPI latency {s} B", "lat", "LATENCY", s, n // 2) for s, n in LAT]
+MPI += [(f"MPI bandwidth {s} B", "bw", "BANDWIDTH", s, n // 2) for s, n in BW]
+LAST_CORE = str(os.cpu_count() - 1)
+
+
+def perftest(lib, tls, test, size, count, kind):
+    """One run; microseconds (its 50th percentile) or MB/s, None if it failed."""
+    env = where.environ(lib, tls, UCX_WARN_UNUSED_ENV_VARS="n")
+    port = str(random.randint(14000, 30000))
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    server = subprocess.Popen(["taskset", "-c", "0", where.PERFTEST, "-p", port], env=env, **quiet)
+    try:
+        time.sleep(0.3)
+        client = ["taskset", "-c", LAST_CORE, where.PERFTEST, "-p", port, "127.0.0.1", "-f", "-t", test]
+        client += ["-s", str(size), "-n", str(count), "-w", str(max(10, count // 20))]
+        out = subprocess.run(client, env=env, capture_output=True, text=True, timeout=60).stdout
+        server.wait(10)
+        fields = [line for line in out.split("\n") if line.strip()][-1].split()
+        return float(fields[1 if kind == "lat" else 5])
+    except (IndexError, ValueError, subprocess.TimeoutExpired):
+        return None
+    finally:
+        server.kill()
+        server.wait()
+
+
+def mpi(program, lib, tls, test, size, count):
+    """One run of the MPI loops on Debian's OpenMPI."""
+    env = where.environ(lib, tls)
+    run = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-np", "2"]
+    run += ["-mca", "plm", "isolated", "-mca", "pml", "ucx", "-mca", "pml_ucx_tls", "any"]
+    run += ["-mca", "pml_ucx_devices", "any", "-x", "LD_LIBRARY_PATH", "-x", "UCX_TLS"]
+    run += [program, str(size), str(count), test]
+    return values(run, env).get("value")
+
+
+def values(command, env):
+    """The `name number` lines that a program prints."""
+    try:
+        out = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60).stdout
+    except subprocess.TimeoutExpired:
+        return {}
+    pairs = (line.split() for line in out.split("\n"))
+    return {p[0]: float(p[1]) for p in pairs if len(p) == 2 and p[0] in ("value", "rss")}
+
+
+class Table:
+    """Collects results and judges them."""
+
+    def __init__(self):
+        self.better = []
+        self.missed = []
+
+    def row(self, name, ours, genuine, unit, higher_is_better, bar):
+        if not ours or not genuine:
+            self.missed.append(name)
+            print(f"{name:32} FAILED (ours {len(ours)} results, genuine {len(genuine)})", flush=True)
+            return
+        o, g = statistics.median(ours), statistics.median(genuine)
+        ratio = o / g if higher_is_better else g / o
+        self.better.append(ratio)
+        if ratio < bar:
+            self.missed.append(name)
+        verdict = "" if ratio >= bar else f"  below {bar}"
+        print(f"{name:32} ours {o:10.3f}  genuine {g:10.3f} {unit:4}  x{ratio:.2f}{verdict}", flush=True)
+
+    def finish(self):
+        mean = math.exp(statistics.fmean(map(math.log, self.better))) if self.better else 0
+        print(f"geometric mean x{mean:.2f} over {len(self.better)} cases; below their bar: "
+              + (", ".join(self.missed) or "none"))
+        return 1 if self.missed else 0
+
+
+def alternate(rounds, sides, measure):
+    """Runs `measure(lib)` for each side in turn; the results of each side."""
+    results = {side: [] for side in sides}
+    for turn in range(rounds):
+        # The side that goes first changes, so that a drift of the machine hits both.
+        for side in sorted(sides, reverse=turn % 2 == 1):
+            value = measure(sides[side])
+            if value:
+                results[side].append(value)
+    return results
+
+
+def point_to_point(table, options, sides, program):
+    for tls in options.tls.split(","):
+        for cases, run in ((PERFTEST, None), (MPI, program)):
+            for name, kind, test, size, count in cases:
+                if options.cases not in name:
+                    continue
+                n = max(64, count // 10) if tls == "tcp" else count
+                if run:
+                    measure = lambda lib: mpi(run, lib, tls, test, size, n)  # noqa: B023, E731
+                else:
+                    measure = lambda lib: perftest(lib, tls, test, size, n, kind)  # noqa: B023, E731
+                got = alternate(options.rounds, sides, measure)
+                unit = "us" if kind == "lat" else "MB/s"
+                table.row(f"{tls} {name}", got["ours"], got["genuine"], unit, kind == "bw", 0.97)
+
+
+def start_up(table, options, sides, program):
+    if options.cases not in "start-up resident memory":
+        return
+    got = alternate(max(options.rounds, 15), sides,
+                    lambda lib: values([program], where.environ(lib)))
+    column = lambda side, key: [v[key] for v in got[side] if key in v]  # noqa: E731
+    table.row("start-up to first message", column("ours", "value"), column("genuine", "value"), "ms", False, 3.0)
+    table.row("resident memory", column("ours", "rss"), column("genuine", "rss"), "KB", False, 1.5)
+
+
+def build(folder):
+    """The two C programs, compiled against genuine headers and linked by name."""
+    pairs, startup = os.path.join(folder, "pairs"), os.path.join(folder, "startup")
+    subprocess.run(["mpicc.openmpi", "-O2", "-o", pairs, os.path.join(HERE, "pairs.c")], check=True)
+    include = os.path.join(os.path.dirname(where.GENUINE), "include")
+    subprocess.run(["gcc", "-O2", "-I", include, "-o", startup, os.path.join(HERE, "startup.c"),
+                    "-L", where.GENUINE, "-Wl,--allow-shlib-undefined", "-lucp", "-lucs"], check=True)
+    return pairs, startup
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("--rounds", type=int, default=7)
+    args.add_argument("--cases", default="")
+    args.add_argument("--tls", default="sm,tcp")
+    args.add_argument("--ours", default=where.OURS)
+    args.add_argument("--genuine", default=where.GENUINE)
+    options = args.parse_args()
+    sides = {"genuine": options.genuine, "ours": options.ours}
+    table = Table()
+    with tempfile.TemporaryDirectory() as folder:
+        pairs, startup = build(folder)
+        start_up(table, options, sides, startup)
+        point_to_point(table, options, sides, pairs)
+    return table.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

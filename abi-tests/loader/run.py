@@ -47,8 +47,9 @@ def equal(found, wanted, what):
     check(found == wanted, f"{what}: {found}, not {wanted}")
 
 
-def run(*command, env=None, **options):
-    """Runs a command with nothing of UCX in its environment but what `env` adds; its output."""
+def run(*command, env=None, errors=False, **options):
+    """Runs a command with nothing of UCX in its environment but what `env` adds; its output, or
+    with `errors` what it wrote to stderr too."""
     clean = {
         key: value
         for key, value in os.environ.items()
@@ -67,7 +68,7 @@ def run(*command, env=None, **options):
         result.returncode == 0,
         f"{' '.join(map(str, command))}: exit {result.returncode}\n{result.stdout}{result.stderr}",
     )
-    return result.stdout
+    return result.stdout + (result.stderr if errors else "")
 
 
 class Tests:
@@ -247,6 +248,15 @@ class Tests:
         )
         self.ours_alone(run(program, env=self.env()))
 
+    def test_mix_is_refused(self):
+        """Where names of ours bind to genuine UCX, ucp_init fails with a line that names both."""
+        program = self.copied(self.genuine / "include", self.genuine / "lib")
+        theirs = self.genuine / "lib/libucs.so.0"
+        output = run(program, env=self.env(LD_PRELOAD=str(theirs)), errors=True)
+        check(re.search(r"^init (-?\d+) -\d+$", output, re.M), f"not refused:\n{output}")
+        lines = [line for line in output.splitlines() if str(theirs) in line]
+        check(any(str(self.lib) in line for line in lines), f"no line names both:\n{output}")
+
     # ---- data --------------------------------------------------------------------------------
 
     def copied(self, include, libdir):
@@ -274,6 +284,7 @@ class Tests:
             "name memory 1 cuda",
             "name description 0 System memory",
             "list initialised",
+            "init 0 0",
             "canary intact",
         ):
             check(f"\n{line}\n" in f"\n{output}", f"no line '{line}' in\n{output}")

@@ -1,6 +1,7 @@
 //! Every header compiles alone and twice.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::{compile, root, scratch};
 
@@ -113,6 +114,35 @@ fn programs_compile() {
             output.status.success(),
             "{}",
             String::from_utf8_lossy(&output.stderr)
+        );
+    }
+}
+
+/// What the headers define as inline functions and macros does what it should.
+#[test]
+fn inline_functions_work() {
+    let source = root().join("abi-tests/layout/tables.c");
+    for (compiler, language) in [("gcc", "-xc"), ("g++", "-xc++")] {
+        let program = scratch(&format!("tables-{compiler}"));
+        let args = [language, "-Wall", "-Wextra", "-Werror", "-O1", "-o"];
+        let mut args = args.to_vec();
+        let path = program.display().to_string();
+        args.push(&path);
+        let output = compile(compiler, &args, &source);
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let status = Command::new("timeout")
+            .arg("60")
+            .arg(&program)
+            .status()
+            .expect("timeout");
+        assert_eq!(
+            status.code(),
+            Some(0),
+            "a check failed, compiled by {compiler}"
         );
     }
 }

@@ -85,6 +85,44 @@ unsigned transports(uct_worker_h worker, uct_ep_h ep, uct_rkey_t rkey)
     return uct_worker_progress(worker);
 }
 
+typedef struct base {
+    int first;
+} base_t;
+
+typedef struct derived {
+    base_t super;
+    int second;
+} derived_t;
+
+UCS_CLASS_DECLARE(base_t, int)
+UCS_CLASS_DECLARE(derived_t, int, int)
+UCS_CLASS_DECLARE_NEW_FUNC(derived_t, base_t, int, int);
+UCS_CLASS_DECLARE_DELETE_FUNC(derived_t, base_t);
+
+UCS_CLASS_INIT_FUNC(base_t, int first)
+{
+    self->first = first;
+    return UCS_OK;
+}
+
+UCS_CLASS_CLEANUP_FUNC(base_t)
+{
+}
+
+UCS_CLASS_INIT_FUNC(derived_t, int first, int second)
+{
+    UCS_CLASS_CALL_SUPER_INIT(base_t, first);
+    self->second = second;
+    return UCS_OK;
+}
+
+UCS_CLASS_CLEANUP_FUNC(derived_t)
+{
+}
+
+UCS_CLASS_DEFINE_NEW_FUNC(derived_t, base_t, int, int)
+UCS_CLASS_DEFINE_DELETE_FUNC(derived_t, base_t)
+
 static ucs_init_once_t once = UCS_INIT_ONCE_INITIALIZER;
 
 unsigned services(ucs_spinlock_t *lock, const ucp_params_t *params, uint32_t *word)

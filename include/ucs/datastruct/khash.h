@@ -6,9 +6,62 @@
 #ifndef __AC_KHASH_H
 #define __AC_KHASH_H
 
+/*
+ * Hash tables made of macros, with open addressing: KHASH_INIT(name, ...) and its kin define the type
+ * khash_t(name) and its functions, kh_put(name, table, key, &outcome) and so on use them. An iterator
+ * is the index of a bucket; kh_end(table) is none.
+ */
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucs/sys/compiler_def.h>
+
+#define AC_VERSION_KHASH_H "0.2.8"
+
+/* Memory and checks, which a program may define otherwise before. */
+#ifndef kmalloc
+#define kmalloc(Z) malloc(Z)
+#endif
+#ifndef kcalloc
+#define kcalloc(N, Z) calloc(N, Z)
+#endif
+#ifndef krealloc
+#define krealloc(P, Z) realloc(P, Z)
+#endif
+#ifndef kfree
+#define kfree(P) free(P)
+#endif
+#ifndef kmemset
+#define kmemset(P, Z, N) memset(P, Z, N)
+#endif
+#ifndef kmemset_analyzer
+#define kmemset_analyzer(P, Z, N)
+#endif
+#ifndef kassert
+#define kassert(...) ((void)0)
+#endif
+#ifndef kh_inline
+#define kh_inline inline
+#endif
+#ifndef klib_unused
+#define klib_unused __attribute__((unused))
+#endif
+
+/* The smallest power of two that isn't less than x; 32 bits. */
+#define kroundup32(x) ((x) = ((x) <= 1) ? 1 : (1u << (32 - __builtin_clz((khint32_t)(x) - 1))))
+
+/* Two bits a bucket: 2 for one that never held a key, 1 for one whose key was deleted. */
+#define __ac_fsize(m) (((m) + 15) / 16)
+#define __ac_bits(flag, i) (((flag)[(i) / 16] >> (2 * ((i) % 16))) & 3u)
+#define __ac_clear(flag, i, bits) ((flag)[(i) / 16] &= ~((khint32_t)(bits) << (2 * ((i) % 16))))
+#define __ac_isempty(flag, i) (__ac_bits(flag, i) & 2u)
+#define __ac_isdel(flag, i) (__ac_bits(flag, i) & 1u)
+#define __ac_iseither(flag, i) (__ac_bits(flag, i))
+#define __ac_set_isdel_false(flag, i) __ac_clear(flag, i, 1u)
+#define __ac_set_isempty_false(flag, i) __ac_clear(flag, i, 2u)
+#define __ac_set_isboth_false(flag, i) __ac_clear(flag, i, 3u)
+#define __ac_set_isdel_true(flag, i) ((flag)[(i) / 16] |= (khint32_t)1 << (2 * ((i) % 16)))
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,6 +88,289 @@ typedef khint32_t khint_t;
 typedef khint_t khiter_t;
 
 typedef const char *kh_cstr_t;
+
+/* How full a table may be before it grows. */
+static const double __ac_HASH_UPPER klib_unused = 0.77;
+
+static kh_inline klib_unused khint_t __ac_X31_hash_string(const char *s)
+{
+    khint_t hash = 0;
+
+    while (*s != '\0') {
+        hash = hash * 31 + (khint_t)*s++;
+    }
+    return hash;
+}
+
+/* Mixes the bits of a number. */
+static kh_inline klib_unused khint_t __ac_Wang_hash(khint_t key)
+{
+    key += ~(key << 15);
+    key ^= key >> 10;
+    key += key << 3;
+    key ^= key >> 6;
+    key += ~(key << 11);
+    key ^= key >> 16;
+    return key;
+}
+
+static kh_inline klib_unused int kh_str_hash_equal(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
+
+#define kh_int_hash_func(key) (khint32_t)(key)
+#define kh_int_hash_func2(key) __ac_Wang_hash((khint_t)(key))
+#define kh_int_hash_equal(a, b) ((a) == (b))
+#define kh_int64_hash_func(key) (khint32_t)((key) >> 33 ^ (key) ^ (key) << 11)
+#define kh_int64_hash_equal(a, b) ((a) == (b))
+#define kh_str_hash_func(key) __ac_X31_hash_string(key)
+
+#define khash_t(name) kh_##name##_t
+#define KHASH_STATIC_INITIALIZER { 0 }
+
+/* The table. */
+#define __KHASH_TYPE(name, khkey_t, khval_t) \
+    typedef struct kh_##name##_s { \
+        khint_t n_buckets, size, n_occupied, upper_bound; \
+        khint32_t *flags; \
+        khkey_t *keys; \
+        khval_t *vals; \
+    } kh_##name##_t;
+
+#define __KHASH_PROTOTYPES(name, khkey_t, khval_t) \
+    extern kh_##name##_t *kh_init_##name(void); \
+    extern kh_##name##_t *kh_init_##name##_inplace(kh_##name##_t *h); \
+    extern void kh_destroy_##name(kh_##name##_t *h); \
+    extern void kh_destroy_##name##_inplace(kh_##name##_t *h); \
+    extern void kh_clear_##name(kh_##name##_t *h); \
+    extern khint_t kh_get_##name(const kh_##name##_t *h, khkey_t key); \
+    extern int kh_resize_##name(kh_##name##_t *h, khint_t new_n_buckets); \
+    extern khint_t kh_put_##name(kh_##name##_t *h, khkey_t key, int *ret); \
+    extern void kh_del_##name(kh_##name##_t *h, khint_t x);
+
+/* The functions. The distance between probes grows by one each time, which visits all buckets. */
+#define __KHASH_IMPL(name, SCOPE, khkey_t, khval_t, kh_is_map, __hash_func, __hash_equal) \
+    SCOPE kh_##name##_t *kh_init_##name##_inplace(kh_##name##_t *h) \
+    { \
+        memset(h, 0, sizeof(*h)); \
+        return h; \
+    } \
+    SCOPE kh_##name##_t *kh_init_##name(void) \
+    { \
+        return (kh_##name##_t *)kcalloc(1, sizeof(kh_##name##_t)); \
+    } \
+    SCOPE void kh_destroy_##name##_inplace(kh_##name##_t *h) \
+    { \
+        kfree(h->flags); \
+        kfree((void *)h->keys); \
+        kfree((void *)h->vals); \
+    } \
+    SCOPE void kh_destroy_##name(kh_##name##_t *h) \
+    { \
+        if (h != NULL) { \
+            kh_destroy_##name##_inplace(h); \
+            kfree(h); \
+        } \
+    } \
+    SCOPE void kh_clear_##name(kh_##name##_t *h) \
+    { \
+        if ((h != NULL) && (h->flags != NULL)) { \
+            kmemset(h->flags, 0xaa, __ac_fsize(h->n_buckets) * sizeof(khint32_t)); \
+            h->size       = 0; \
+            h->n_occupied = 0; \
+        } \
+    } \
+    SCOPE khint_t kh_get_##name(const kh_##name##_t *h, khkey_t key) \
+    { \
+        khint_t mask = h->n_buckets - 1, at, step; \
+        if (h->n_buckets == 0) { \
+            return 0; \
+        } \
+        at = __hash_func(key) & mask; \
+        for (step = 1; step <= h->n_buckets; ++step) { \
+            if (__ac_isempty(h->flags, at)) { \
+                break; \
+            } \
+            if (!__ac_isdel(h->flags, at) && __hash_equal(h->keys[at], key)) { \
+                return at; \
+            } \
+            at = (at + step) & mask; \
+        } \
+        return h->n_buckets; \
+    } \
+    SCOPE int kh_resize_##name(kh_##name##_t *h, khint_t new_n_buckets) \
+    { \
+        kh_##name##_t bigger; \
+        khint_t from, at, step; \
+        kroundup32(new_n_buckets); \
+        if (new_n_buckets < 4) { \
+            new_n_buckets = 4; \
+        } \
+        bigger.upper_bound = (khint_t)(new_n_buckets * __ac_HASH_UPPER + 0.5); \
+        if (h->size >= bigger.upper_bound) { \
+            return 0; \
+        } \
+        bigger.n_buckets  = new_n_buckets; \
+        bigger.size       = h->size; \
+        bigger.n_occupied = h->size; \
+        bigger.flags = (khint32_t *)kmalloc(__ac_fsize(new_n_buckets) * sizeof(khint32_t)); \
+        bigger.keys  = (khkey_t *)kmalloc(new_n_buckets * sizeof(khkey_t)); \
+        bigger.vals  = (kh_is_map) ? (khval_t *)kmalloc(new_n_buckets * sizeof(khval_t)) : NULL; \
+        if ((bigger.flags == NULL) || (bigger.keys == NULL) || \
+            ((kh_is_map) && (bigger.vals == NULL))) { \
+            kh_destroy_##name##_inplace(&bigger); \
+            return -1; \
+        } \
+        kmemset(bigger.flags, 0xaa, __ac_fsize(new_n_buckets) * sizeof(khint32_t)); \
+        for (from = 0; from < h->n_buckets; ++from) { \
+            if (__ac_iseither(h->flags, from)) { \
+                continue; \
+            } \
+            at = __hash_func(h->keys[from]) & (new_n_buckets - 1); \
+            for (step = 1; !__ac_isempty(bigger.flags, at); ++step) { \
+                at = (at + step) & (new_n_buckets - 1); \
+            } \
+            __ac_set_isempty_false(bigger.flags, at); \
+            bigger.keys[at] = h->keys[from]; \
+            if (kh_is_map) { \
+                bigger.vals[at] = h->vals[from]; \
+            } \
+        } \
+        kh_destroy_##name##_inplace(h); \
+        *h = bigger; \
+        return 0; \
+    } \
+    SCOPE khint_t kh_put_##name(kh_##name##_t *h, khkey_t key, int *ret) \
+    { \
+        khint_t at, mask, step, place; \
+        if (h->n_occupied >= h->upper_bound) { \
+            khint_t want = (h->n_buckets > 2 * h->size) ? h->n_buckets : h->n_buckets + 1; \
+            if (kh_resize_##name(h, want) < 0) { \
+                *ret = UCS_KH_PUT_FAILED; \
+                return h->n_buckets; \
+            } \
+        } \
+        mask  = h->n_buckets - 1; \
+        place = h->n_buckets; \
+        at    = __hash_func(key) & mask; \
+        for (step = 1; step <= h->n_buckets; ++step) { \
+            if (__ac_isempty(h->flags, at)) { \
+                if (place == h->n_buckets) { \
+                    place = at; \
+                } \
+                break; \
+            } \
+            if (__ac_isdel(h->flags, at)) { \
+                if (place == h->n_buckets) { \
+                    place = at; \
+                } \
+            } else if (__hash_equal(h->keys[at], key)) { \
+                *ret = UCS_KH_PUT_KEY_PRESENT; \
+                return at; \
+            } \
+            at = (at + step) & mask; \
+        } \
+        if (__ac_isempty(h->flags, place)) { \
+            ++h->n_occupied; \
+            *ret = UCS_KH_PUT_BUCKET_EMPTY; \
+        } else { \
+            *ret = UCS_KH_PUT_BUCKET_CLEAR; \
+        } \
+        h->keys[place] = key; \
+        __ac_set_isboth_false(h->flags, place); \
+        ++h->size; \
+        return place; \
+    } \
+    SCOPE void kh_del_##name(kh_##name##_t *h, khint_t x) \
+    { \
+        if ((x != h->n_buckets) && !__ac_iseither(h->flags, x)) { \
+            __ac_set_isdel_true(h->flags, x); \
+            --h->size; \
+        } \
+    }
+
+/* Declares a table whose functions are elsewhere. */
+#define KHASH_DECLARE(name, khkey_t, khval_t) \
+    __KHASH_TYPE(name, khkey_t, khval_t) \
+    __KHASH_PROTOTYPES(name, khkey_t, khval_t)
+/* Defines type and functions; kh_is_map says whether there are values. */
+#define KHASH_INIT2(name, SCOPE, khkey_t, khval_t, kh_is_map, __hash_func, __hash_equal) \
+    __KHASH_TYPE(name, khkey_t, khval_t) \
+    __KHASH_IMPL(name, SCOPE, khkey_t, khval_t, kh_is_map, __hash_func, __hash_equal)
+#define KHASH_INIT(name, khkey_t, khval_t, kh_is_map, __hash_func, __hash_equal) \
+    KHASH_INIT2(name, static kh_inline klib_unused, khkey_t, khval_t, kh_is_map, __hash_func, \
+                __hash_equal)
+/* The same in two steps. */
+#define KHASH_TYPE(name, khkey_t, khval_t) __KHASH_TYPE(name, khkey_t, khval_t)
+#define KHASH_IMPL(name, khkey_t, khval_t, kh_is_map, __hash_func, __hash_equal) \
+    __KHASH_IMPL(name, static kh_inline klib_unused, khkey_t, khval_t, kh_is_map, __hash_func, \
+                 __hash_equal)
+
+/* Sets and maps whose keys are numbers or strings. */
+#define KHASH_SET_INIT_INT(name) \
+    KHASH_INIT(name, khint32_t, char, 0, kh_int_hash_func, kh_int_hash_equal)
+#define KHASH_MAP_INIT_INT(name, khval_t) \
+    KHASH_INIT(name, khint32_t, khval_t, 1, kh_int_hash_func, kh_int_hash_equal)
+#define KHASH_SET_INIT_INT64(name) \
+    KHASH_INIT(name, khint64_t, char, 0, kh_int64_hash_func, kh_int64_hash_equal)
+#define KHASH_MAP_INIT_INT64(name, khval_t) \
+    KHASH_INIT(name, khint64_t, khval_t, 1, kh_int64_hash_func, kh_int64_hash_equal)
+#define KHASH_SET_INIT_STR(name) \
+    KHASH_INIT(name, kh_cstr_t, char, 0, kh_str_hash_func, kh_str_hash_equal)
+#define KHASH_MAP_INIT_STR(name, khval_t) \
+    KHASH_INIT(name, kh_cstr_t, khval_t, 1, kh_str_hash_func, kh_str_hash_equal)
+
+#define kh_init(name) kh_init_##name()
+#define kh_init_inplace(name, h) kh_init_##name##_inplace(h)
+#define kh_destroy(name, h) kh_destroy_##name(h)
+#define kh_destroy_inplace(name, h) kh_destroy_##name##_inplace(h)
+#define kh_clear(name, h) kh_clear_##name(h)
+#define kh_resize(name, h, s) kh_resize_##name(h, s)
+#define kh_put(name, h, k, r) kh_put_##name(h, k, r)
+#define kh_get(name, h, k) kh_get_##name(h, k)
+#define kh_del(name, h, k) kh_del_##name(h, k)
+#define kh_exist(h, x) (!__ac_iseither((h)->flags, (x)))
+#define kh_key(h, x) ((h)->keys[x])
+#define kh_val(h, x) ((h)->vals[x])
+#define kh_value(h, x) ((h)->vals[x])
+#define kh_begin(h) (khint_t)(0)
+#define kh_end(h) ((h)->n_buckets)
+#define kh_size(h) ((h)->size)
+#define kh_n_buckets(h) ((h)->n_buckets)
+
+/* Runs code for every key, or value, or both. */
+#define kh_foreach(h, kvar, vvar, code) \
+    { \
+        khint_t _bucket; \
+        for (_bucket = kh_begin(h); _bucket != kh_end(h); ++_bucket) { \
+            if (kh_exist(h, _bucket)) { \
+                (kvar) = kh_key(h, _bucket); \
+                (vvar) = kh_val(h, _bucket); \
+                code; \
+            } \
+        } \
+    }
+#define kh_foreach_key(h, kvar, code) \
+    { \
+        khint_t _bucket; \
+        for (_bucket = kh_begin(h); _bucket != kh_end(h); ++_bucket) { \
+            if (kh_exist(h, _bucket)) { \
+                (kvar) = kh_key(h, _bucket); \
+                code; \
+            } \
+        } \
+    }
+#define kh_foreach_value(h, vvar, code) \
+    { \
+        khint_t _bucket; \
+        for (_bucket = kh_begin(h); _bucket != kh_end(h); ++_bucket) { \
+            if (kh_exist(h, _bucket)) { \
+                (vvar) = kh_val(h, _bucket); \
+                code; \
+            } \
+        } \
+    }
 
 #ifdef __cplusplus
 }

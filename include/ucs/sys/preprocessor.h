@@ -36,11 +36,11 @@
 
 /* _macro(_arg, X) for every further argument X, one after the other. */
 #define UCS_PP_FOREACH(_macro, _arg, ...) \
-    UCS_PP_TOKENPASTE(_UCS_PP_FOREACH_, UCS_PP_NUM_ARGS(__VA_ARGS__))(_macro, _arg, ##__VA_ARGS__)
+    UCS_PP_TOKENPASTE(_UCS_PP_FOREACH_, UCS_PP_NUM_ARGS(__VA_ARGS__))(_macro, _arg, __VA_ARGS__)
 /* The same with commas between. */
 #define UCS_PP_FOREACH_SEP(_macro, _arg, ...) \
     UCS_PP_TOKENPASTE(_UCS_PP_FOREACH_SEP_, UCS_PP_NUM_ARGS(__VA_ARGS__)) \
-    (_macro, _arg, ##__VA_ARGS__)
+    (_macro, _arg, __VA_ARGS__)
 
 #define _UCS_PP_FOREACH_0(_macro, _arg, ...)
 #define _UCS_PP_FOREACH_1(_macro, _arg, _arg1, ...) _macro(_arg, _arg1)

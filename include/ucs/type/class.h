@@ -57,9 +57,11 @@ extern ucs_class_t void_class;
 #define UCS_CLASS_DELETE_FUNC_NAME(_type) UCS_PP_TOKENPASTE(_type, _delete)
 
 #define UCS_CLASS_INIT_FUNC(_type, ...) \
-    ucs_status_t _UCS_CLASS_INIT_NAME(_type)(_type * self, ucs_class_t * _myclass, \
-                                             int *_init_count, ##__VA_ARGS__)
-#define UCS_CLASS_CLEANUP_FUNC(_type) void _UCS_CLASS_CLEANUP_NAME(_type)(_type * self)
+    ucs_status_t _UCS_CLASS_INIT_NAME(_type)(_type * self UCS_V_UNUSED, \
+                                             ucs_class_t * _myclass UCS_V_UNUSED, \
+                                             int *_init_count UCS_V_UNUSED, ##__VA_ARGS__)
+#define UCS_CLASS_CLEANUP_FUNC(_type) \
+    void _UCS_CLASS_CLEANUP_NAME(_type)(_type * self UCS_V_UNUSED)
 
 /* Declares a class that is defined elsewhere. */
 #define UCS_CLASS_DECLARE(_type, ...) \

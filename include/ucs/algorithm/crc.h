@@ -14,10 +14,13 @@
 extern "C" {
 #endif
 
+/** Checksum of 16 bits of `size` bytes. */
 uint16_t ucs_crc16(const void *buffer, size_t size);
 
+/** Checksum of 16 bits of a string. */
 uint16_t ucs_crc16_string(const char *s);
 
+/** Continues a checksum of 32 bits, which begins with 0, over `size` bytes. */
 uint32_t ucs_crc32(uint32_t prev_crc, const void *buffer, size_t size);
 
 #ifdef __cplusplus

@@ -13,6 +13,7 @@
 extern "C" {
 #endif
 
+/** Number of characters to insert, remove or replace to make one string of the other. */
 size_t ucs_string_distance(const char *str1, const char *str2);
 
 #ifdef __cplusplus

@@ -13,6 +13,7 @@
 extern "C" {
 #endif
 
+/** Writes the options of memory copies to the standard output. */
 void ucs_arch_print_memcpy_limits(ucs_arch_global_opts_t *config);
 
 /* Options of the processor architecture. */

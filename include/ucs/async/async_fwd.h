@@ -23,6 +23,10 @@ typedef struct ucs_async_context ucs_async_context_t;
 
 typedef void (*ucs_async_event_cb_t)(int id, ucs_event_set_types_t events, void *arg);
 
+/**
+ * Calls a function when a file descriptor has events, from the asynchronous context or from a
+ * thread.
+ */
 ucs_status_t ucs_async_set_event_handler(ucs_async_mode_t mode,
                                          int event_fd,
                                          ucs_event_set_types_t events,
@@ -30,6 +34,7 @@ ucs_status_t ucs_async_set_event_handler(ucs_async_mode_t mode,
                                          void *arg,
                                          ucs_async_context_t *async);
 
+/** Calls a function at intervals; `*timer_id_p` is for `ucs_async_remove_handler`. */
 ucs_status_t ucs_async_add_timer(ucs_async_mode_t mode,
                                  ucs_time_t interval,
                                  ucs_async_event_cb_t cb,
@@ -37,16 +42,25 @@ ucs_status_t ucs_async_add_timer(ucs_async_mode_t mode,
                                  ucs_async_context_t *async,
                                  int *timer_id_p);
 
+/**
+ * Takes back a handler of a descriptor or timer. With `sync`, it doesn't run any more when this
+ * returns.
+ */
 ucs_status_t ucs_async_remove_handler(int id, int sync);
 
+/** Changes the events that a handler is called for. */
 ucs_status_t ucs_async_modify_handler(int fd, ucs_event_set_types_t events);
 
+/** Creates an asynchronous context, to be destroyed by `ucs_async_context_destroy`. */
 ucs_status_t ucs_async_context_create(ucs_async_mode_t mode, ucs_async_context_t **async_p);
 
+/** Destroys an asynchronous context. */
 void ucs_async_context_destroy(ucs_async_context_t *async);
 
+/** Runs handlers whose time has come, in polling mode. */
 void ucs_async_poll(ucs_async_context_t *async);
 
+/** Runs handlers that were missed while the context was blocked. */
 void __ucs_async_poll_missed(ucs_async_context_t *async);
 
 #ifdef __cplusplus

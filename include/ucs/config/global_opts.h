@@ -82,20 +82,28 @@ struct ucs_global_opts_t {
     struct ucs_global_opts_dist dist;
 };
 
+/** Reads the global options from the environment. */
 void ucs_global_opts_init(void);
 
+/** Frees the global options. */
 void ucs_global_opts_cleanup(void);
 
+/** Sets one global option. */
 ucs_status_t ucs_global_opts_set_value(const char *name, const char *value);
 
+/** Value of one global option as text of at most `max` bytes. */
 ucs_status_t ucs_global_opts_get_value(const char *name, char *value, size_t max);
 
+/** Copies the global options. */
 ucs_status_t ucs_global_opts_clone(void *dst);
 
+/** Frees the global options. */
 void ucs_global_opts_release(void);
 
+/** Writes the global options to a stream. */
 void ucs_global_opts_print(FILE *stream, ucs_config_print_flags_t print_flags);
 
+/** 1 if an option can't be changed any more. */
 int ucs_global_opts_is_read_only(const char *name);
 
 /* Options of the services layer: a copy for programs to read. */

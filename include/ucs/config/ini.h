@@ -43,12 +43,18 @@ typedef int (*ini_handler)(void *user, const char *section, const char *name, co
 
 typedef char *(*ini_reader)(char *str, int num, void *stream);
 
+/**
+ * Reads a file of sections with names and values; the handler gets each. 0, or the first bad line.
+ */
 int ini_parse(const char *filename, ini_handler handler, void *user);
 
+/** Like `ini_parse`, for an open file. */
 int ini_parse_file(FILE *file, ini_handler handler, void *user);
 
+/** Like `ini_parse`, with a function that reads lines. */
 int ini_parse_stream(ini_reader reader, void *stream, ini_handler handler, void *user);
 
+/** Like `ini_parse`, for text in memory. */
 int ini_parse_string(const char *string, ini_handler handler, void *user);
 
 #ifdef __cplusplus

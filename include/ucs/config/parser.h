@@ -117,195 +117,304 @@ struct ucs_config_key_value_param_t {
     const ucs_config_key_field_t *keys;
 };
 
+/** Copies a string from `src` to `dest`. */
 ucs_status_t ucs_config_clone_string(const void *src, void *dest, const void *arg);
 
+/** Frees what a string holds. */
 void ucs_config_release_string(void *ptr, const void *arg);
 
+/** Copies an integer from `src` to `dest`. */
 ucs_status_t ucs_config_clone_int(const void *src, void *dest, const void *arg);
 
+/** Copies an unsigned integer from `src` to `dest`. */
 ucs_status_t ucs_config_clone_uint(const void *src, void *dest, const void *arg);
 
+/** Copies an unsigned long from `src` to `dest`. */
 ucs_status_t ucs_config_clone_ulong(const void *src, void *dest, const void *arg);
 
+/** Copies a number from `src` to `dest`. */
 ucs_status_t ucs_config_clone_double(const void *src, void *dest, const void *arg);
 
+/** Describes for people what is accepted as a name from a list, in at most `max` bytes. */
 void ucs_config_help_enum(char *buf, size_t max, const void *arg);
 
+/**
+ * Describes for people what is accepted as a name from a list, or a number, in at most `max`
+ * bytes.
+ */
 void ucs_config_help_uint_enum(char *buf, size_t max, const void *arg);
 
+/** Describes for people what is accepted as a list of names as bits, in at most `max` bytes. */
 void ucs_config_help_bitmap(char *buf, size_t max, const void *arg);
 
+/** Copies a bandwidth with a name from `src` to `dest`. */
 ucs_status_t ucs_config_clone_bw_spec(const void *src, void *dest, const void *arg);
 
+/** Frees what a bandwidth with a name holds. */
 void ucs_config_release_bw_spec(void *ptr, const void *arg);
 
+/** Copies a range from `src` to `dest`. */
 ucs_status_t ucs_config_clone_range_spec(const void *src, void *dest, const void *arg);
 
+/** Copies a list from `src` to `dest`. */
 ucs_status_t ucs_config_clone_array(const void *src, void *dest, const void *arg);
 
+/** Frees what a list holds. */
 void ucs_config_release_array(void *ptr, const void *arg);
 
+/** Describes for people what is accepted as a list, in at most `max` bytes. */
 void ucs_config_help_array(char *buf, size_t max, const void *arg);
 
+/** Describes for people what is accepted as a list of paths, in at most `max` bytes. */
 void ucs_config_help_path_array(char *buf, size_t max, const void *arg);
 
+/** Copies a list of what is allowed or forbidden from `src` to `dest`. */
 ucs_status_t ucs_config_clone_allow_list(const void *src, void *dest, const void *arg);
 
+/** Frees what a list of what is allowed or forbidden holds. */
 void ucs_config_release_allow_list(void *ptr, const void *arg);
 
+/**
+ * Describes for people what is accepted as a list of what is allowed or forbidden, in at most
+ * `max` bytes.
+ */
 void ucs_config_help_allow_list(char *buf, size_t max, const void *arg);
 
+/** Describes for people what is accepted as such a list, with ranges, in at most `max` bytes. */
 void ucs_config_help_allow_list_with_ranges(char *buf, size_t max, const void *arg);
 
+/** Copies a table from `src` to `dest`. */
 ucs_status_t ucs_config_clone_table(const void *src, void *dest, const void *arg);
 
+/** Frees what a table holds. */
 void ucs_config_release_table(void *ptr, const void *arg);
 
+/** Describes for people what is accepted as a table, in at most `max` bytes. */
 void ucs_config_help_table(char *buf, size_t max, const void *arg);
 
+/** Copies pairs of keys and values from `src` to `dest`. */
 ucs_status_t ucs_config_clone_key_value(const void *src, void *dest, const void *arg);
 
+/** Frees what pairs of keys and values holds. */
 void ucs_config_release_key_value(void *ptr, const void *arg);
 
+/** Describes for people what is accepted as pairs of keys and values, in at most `max` bytes. */
 void ucs_config_help_key_value(char *buf, size_t max, const void *arg);
 
+/** Describes the parts of pairs of keys and values for people. */
 void ucs_config_doc_key_value(ucs_string_buffer_t *strb, const void *arg);
 
+/** Copies a log level of a component from `src` to `dest`. */
 ucs_status_t ucs_config_clone_log_comp(const void *src, void *dst, const void *arg);
 
+/** Frees what nothing holds. */
 void ucs_config_release_nop(void *ptr, const void *arg);
 
+/** Describes the parts of nothing for people. */
 void ucs_config_doc_nop(ucs_string_buffer_t *strb, const void *arg);
 
+/** Describes for people what is accepted as a plain value, in at most `max` bytes. */
 void ucs_config_help_generic(char *buf, size_t max, const void *arg);
 
+/** Copies all fields of a table. */
 ucs_status_t ucs_config_parser_clone_opts(const void *src, void *dst, ucs_config_field_t *fields);
 
+/** Frees all fields of a table. */
 void ucs_config_parser_release_opts(void *opts, ucs_config_field_t *fields);
 
+/** Writes a string at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_string(char *buf, size_t max, const void *src, const void *arg);
 
+/** Writes an integer at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_int(char *buf, size_t max, const void *src, const void *arg);
 
+/** Writes an unsigned integer at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_uint(char *buf, size_t max, const void *src, const void *arg);
 
+/** Writes an unsigned long at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_ulong(char *buf, size_t max, const void *src, const void *arg);
 
+/** Writes a positive number or "auto" at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_pos_double(char *buf, size_t max, const void *src, const void *arg);
 
+/** Writes a number at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_double(char *buf, size_t max, const void *src, const void *arg);
 
+/**
+ * Writes a hexadecimal number or "auto" at `src` as text of at most `max` bytes; 1 if it could.
+ */
 int ucs_config_sprintf_hex(char *buf, size_t max, const void *src, const void *arg);
 
+/** Writes yes or no at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_bool(char *buf, size_t max, const void *src, const void *arg);
 
+/** Writes yes, no, try or auto at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_ternary_auto(char *buf, size_t max, const void *src, const void *arg);
 
+/** Writes on, off or auto at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_on_off_auto(char *buf, size_t max, const void *src, const void *arg);
 
+/** Writes a name from a list at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_enum(char *buf, size_t max, const void *src, const void *arg);
 
+/**
+ * Writes a name from a list, or a number at `src` as text of at most `max` bytes; 1 if it could.
+ */
 int ucs_config_sprintf_uint_enum(char *buf, size_t max, const void *src, const void *arg);
 
+/** Writes a list of names as bits at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_bitmap(char *buf, size_t max, const void *src, const void *arg);
 
+/** Writes a number of bits at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_bitmask(char *buf, size_t max, const void *src, const void *arg);
 
+/** Writes a time in seconds at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_time(char *buf, size_t max, const void *src, const void *arg);
 
+/** Writes a time in nanoseconds at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_time_units(char *buf, size_t max, const void *src, const void *arg);
 
+/**
+ * Writes a bandwidth in bytes per second at `src` as text of at most `max` bytes; 1 if it could.
+ */
 int ucs_config_sprintf_bw(char *buf, size_t max, const void *src, const void *arg);
 
+/** Writes a bandwidth with a name at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_bw_spec(char *buf, size_t max, const void *src, const void *arg);
 
+/** Writes a signal at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_signo(char *buf, size_t max, const void *src, const void *arg);
 
+/** Writes a size in bytes at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_memunits(char *buf, size_t max, const void *src, const void *arg);
 
+/** Writes a number with a suffix at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_ulunits(char *buf, size_t max, const void *src, const void *arg);
 
+/** Writes a range at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_range_spec(char *buf, size_t max, const void *src, const void *arg);
 
+/** Writes a list at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_array(char *buf, size_t max, const void *src, const void *arg);
 
+/** Writes a list of paths at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_path_array(char *buf, size_t max, const void *src, const void *arg);
 
+/**
+ * Writes a list of what is allowed or forbidden at `src` as text of at most `max` bytes; 1 if it
+ * could.
+ */
 int ucs_config_sprintf_allow_list(char *buf, size_t max, const void *src, const void *arg);
 
+/** Writes pairs of keys and values at `src` as text of at most `max` bytes; 1 if it could. */
 int ucs_config_sprintf_key_value(char *buf, size_t max, const void *src, const void *arg);
 
+/** Reads a string from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_string(const char *buf, void *dest, const void *arg);
 
+/** Reads an integer from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_int(const char *buf, void *dest, const void *arg);
 
+/** Reads an unsigned integer from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_uint(const char *buf, void *dest, const void *arg);
 
+/** Reads an unsigned long from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_ulong(const char *buf, void *dest, const void *arg);
 
+/** Reads a positive number or "auto" from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_pos_double(const char *buf, void *dest, const void *arg);
 
+/** Reads a number from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_double(const char *buf, void *dest, const void *arg);
 
+/** Reads a hexadecimal number or "auto" from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_hex(const char *buf, void *dest, const void *arg);
 
+/** Reads yes or no from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_bool(const char *buf, void *dest, const void *arg);
 
+/** Reads yes, no or try from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_ternary(const char *buf, void *dest, const void *arg);
 
+/** Reads yes, no, try or auto from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_ternary_auto(const char *buf, void *dest, const void *arg);
 
+/** Reads on or off from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_on_off(const char *buf, void *dest, const void *arg);
 
+/** Reads on, off or auto from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_on_off_auto(const char *buf, void *dest, const void *arg);
 
+/** Reads a name from a list from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_enum(const char *buf, void *dest, const void *arg);
 
+/** Reads a name from a list, or a number from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_uint_enum(const char *buf, void *dest, const void *arg);
 
+/** Reads a list of names as bits from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_bitmap(const char *buf, void *dest, const void *arg);
 
+/** Reads a number of bits from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_bitmask(const char *buf, void *dest, const void *arg);
 
+/** Reads a time in seconds from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_time(const char *buf, void *dest, const void *arg);
 
+/** Reads a time in nanoseconds from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_time_units(const char *buf, void *dest, const void *arg);
 
+/** Reads a bandwidth in bytes per second from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_bw(const char *buf, void *dest, const void *arg);
 
+/** Reads a bandwidth with a name from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_bw_spec(const char *buf, void *dest, const void *arg);
 
+/** Reads a signal from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_signo(const char *buf, void *dest, const void *arg);
 
+/** Reads a size in bytes from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_memunits(const char *buf, void *dest, const void *arg);
 
+/** Reads a number with a suffix from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_ulunits(const char *buf, void *dest, const void *arg);
 
+/** Reads a range from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_range_spec(const char *buf, void *dest, const void *arg);
 
+/** Reads a list from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_array(const char *buf, void *dest, const void *arg);
 
+/** Reads a list of paths from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_path_array(const char *buf, void *dest, const void *arg);
 
+/** Reads a list of what is allowed or forbidden from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_allow_list(const char *buf, void *dest, const void *arg);
 
+/** Reads such a list, with ranges from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_allow_list_with_ranges(const char *buf, void *dest, const void *arg);
 
+/** Reads a table from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_table(const char *buf, void *dest, const void *arg);
 
+/** Reads pairs of keys and values from `buf` to `dest`; 1 if it could. */
 int ucs_config_sscanf_key_value(const char *buf, void *dest, const void *arg);
 
+/** Sets all fields of a table to their defaults. */
 ucs_status_t ucs_config_parser_set_default_values(void *opts, ucs_config_field_t *fields);
 
+/** Reads the variables of one configuration file. */
 void ucs_config_parse_config_file(const char *dir_path, const char *file_name, int override);
 
+/** Reads the variables of all configuration files, once. */
 void ucs_config_parse_config_files(void);
 
+/** Fills a struct by its table: defaults, files, environment. */
 ucs_status_t ucs_config_parser_fill_opts(void *opts,
                                          ucs_config_global_list_entry_t *entry,
                                          const char *env_prefix,
                                          int ignore_errors);
 
+/** Writes a struct as text by its table. */
 void ucs_config_parser_print_opts(FILE *stream,
                                   const char *title,
                                   const void *opts,
@@ -315,42 +424,57 @@ void ucs_config_parser_print_opts(FILE *stream,
                                   ucs_config_print_flags_t flags,
                                   const char *filter);
 
+/**
+ * Writes all registered tables as text. The filter is the fifth argument, which callers built with
+ * UCX 1.13 don't pass.
+ */
 void ucs_config_parser_print_all_opts(FILE *stream,
                                       const char *prefix,
                                       ucs_config_print_flags_t flags,
                                       ucs_list_link_t *config_list,
                                       const char *filter);
 
+/** Value of one field as text of at most `max` bytes. */
 ucs_status_t ucs_config_parser_get_value(void *opts,
                                          ucs_config_field_t *fields,
                                          const char *name,
                                          char *value,
                                          size_t max);
 
+/** Sets one field by its name. */
 ucs_status_t ucs_config_parser_set_value(void *opts,
                                          ucs_config_field_t *fields,
                                          const char *prefix,
                                          const char *name,
                                          const char *value);
 
+/** Writes, once, which variables are set, and warns of those that nothing reads. */
 void ucs_config_parser_print_env_vars_once(const char *env_prefix);
 
+/** Size in bytes; `auto_size` for "auto", at most `max_size`. */
 size_t ucs_config_memunits_get(size_t config_size, size_t auto_size, size_t max_size);
 
+/** Index of a name in a list that may hold patterns, or -1. */
 int ucs_config_names_search(const ucs_config_names_array_t *config_names, const char *str);
 
+/** Appends the variables that are set, as text. */
 void ucs_config_parser_get_env_vars(ucs_string_buffer_t *env_strb, const char *delimiter);
 
+/** Frees what the parser keeps. */
 void ucs_config_parser_cleanup(void);
 
+/** 1 if a table has a field of this name. */
 int ucs_config_parser_has_field(const ucs_config_field_t *fields,
                                 const char *prefix,
                                 const char *name);
 
+/** 1 if a registered table has a field of this name. */
 int ucs_config_global_list_has_field(const char *name);
 
+/** 1 if a list allows nothing. */
 int ucs_config_is_allow_list_empty(const ucs_config_allow_list_t *allow_list);
 
+/** 1 if all lists allow nothing. */
 int ucs_config_are_all_allow_lists_empty(const ucs_config_allow_list_t *allow_lists, size_t count);
 
 /* The list of registered tables. */

@@ -32,6 +32,7 @@ typedef struct ucs_config_names_array_t ucs_config_names_array_t;
 typedef struct ucs_log_component_config ucs_log_component_config_t;
 typedef struct ucs_sock_addr ucs_sock_addr_t;
 
+/** Levels of messages. */
 typedef enum {
     UCS_LOG_LEVEL_FATAL = 0,
     UCS_LOG_LEVEL_ERROR = 1,
@@ -99,8 +100,11 @@ typedef enum ucs_ternary_auto_value ucs_ternary_auto_value_t;
 
 typedef enum ucs_on_off_auto_value ucs_on_off_auto_value_t;
 
+/** A socket address. */
 struct ucs_sock_addr {
+    /** The address. */
     const struct sockaddr *addr;
+    /** Its bytes. */
     socklen_t addrlen;
 };
 

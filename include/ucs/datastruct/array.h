@@ -141,6 +141,7 @@
 extern "C" {
 #endif
 
+/** Moves an array to larger storage; what the macros of `array.h` call. */
 ucs_status_t ucs_array_grow(void **buffer_p,
                             size_t *capacity_p,
                             size_t min_capacity,
@@ -149,6 +150,7 @@ ucs_status_t ucs_array_grow(void **buffer_p,
                             void **old_buffer_p,
                             const char *array_name);
 
+/** Frees the storage of an array. */
 void ucs_array_buffer_free(void *buffer);
 
 /* Stores NULL if there is a place for it. */

@@ -33,33 +33,43 @@ typedef void *ucs_callbackq_key_t;
 
 typedef int (*ucs_callbackq_predicate_t)(const ucs_callbackq_elem_t *elem, void *arg);
 
+/** One callback. */
 struct ucs_callbackq_elem {
     ucs_callback_t cb;
     void *arg;
 };
 
+/** A queue of callbacks. */
 struct ucs_callbackq {
     ucs_callbackq_elem_t fast_elems[8];
     ucs_callbackq_priv_t *priv;
 };
 
+/** Makes a queue of callbacks. */
 ucs_status_t ucs_callbackq_init(ucs_callbackq_t *cbq);
 
+/** Frees what a queue holds. */
 void ucs_callbackq_cleanup(ucs_callbackq_t *cbq);
 
+/** Adds a callback that is called at each dispatch; returns its id. */
 int ucs_callbackq_add(ucs_callbackq_t *cbq, ucs_callback_t cb, void *arg);
 
+/** Takes a callback out; returns its argument. */
 void *ucs_callbackq_remove(ucs_callbackq_t *cbq, int id);
 
+/** Like `ucs_callbackq_add`, from any thread. */
 int ucs_callbackq_add_safe(ucs_callbackq_t *cbq, ucs_callback_t cb, void *arg);
 
+/** Like `ucs_callbackq_remove`, from any thread. */
 void *ucs_callbackq_remove_safe(ucs_callbackq_t *cbq, int id);
 
+/** Adds a callback that is called once. */
 void ucs_callbackq_add_oneshot(ucs_callbackq_t *cbq,
                                ucs_callbackq_key_t key,
                                ucs_callback_t cb,
                                void *arg);
 
+/** Takes out the callbacks of a key for which the predicate holds. */
 void ucs_callbackq_remove_oneshot(ucs_callbackq_t *cbq,
                                   ucs_callbackq_key_t key,
                                   ucs_callbackq_predicate_t pred,

@@ -16,6 +16,7 @@ extern "C" {
 
 typedef struct ucs_linear_func_t ucs_linear_func_t;
 
+/** The function `c + m * x`. */
 struct ucs_linear_func_t {
     double c;
     double m;

@@ -25,6 +25,7 @@ extern "C" {
 struct ucs_list_link;
 typedef struct ucs_list_link ucs_list_link_t;
 
+/** A link of a doubly linked ring. */
 struct ucs_list_link {
     struct ucs_list_link *prev;
     struct ucs_list_link *next;

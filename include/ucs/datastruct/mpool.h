@@ -91,40 +91,57 @@ struct ucs_mpool_params {
     const char *name;
 };
 
+/** Sets the parameters of a pool to their defaults. */
 void ucs_mpool_params_reset(ucs_mpool_params_t *params);
 
+/** Makes a pool of objects of equal size. */
 ucs_status_t ucs_mpool_init(const ucs_mpool_params_t *params, ucs_mpool_t *mp);
 
+/** Frees a pool. With `leak_check`, warns of objects that are still in use. */
 void ucs_mpool_cleanup(ucs_mpool_t *mp, int leak_check);
 
+/** Name of a pool. */
 const char *ucs_mpool_name(ucs_mpool_t *mp);
 
+/** The user's part of a pool. */
 void *ucs_mpool_priv(ucs_mpool_t *mp);
 
+/** 1 if no object is free. */
 int ucs_mpool_is_empty(ucs_mpool_t *mp);
 
+/** An object, or NULL. */
 void *ucs_mpool_get(ucs_mpool_t *mp);
 
+/** Gives an object back. */
 void ucs_mpool_put(void *obj);
 
+/** Adds objects to a pool. */
 void ucs_mpool_grow(ucs_mpool_t *mp, unsigned int num_elems);
 
+/** An object, after the pool has grown. */
 void *ucs_mpool_get_grow(ucs_mpool_t *mp);
 
+/** Number of objects in one piece of memory of a pool. */
 unsigned int ucs_mpool_num_elems_per_chunk(ucs_mpool_t *mp,
                                            ucs_mpool_chunk_t *chunk,
                                            size_t chunk_size);
 
+/** Allocates a piece of memory from the heap. */
 ucs_status_t ucs_mpool_chunk_malloc(ucs_mpool_t *mp, size_t *size_p, void **chunk_p);
 
+/** Frees what `ucs_mpool_chunk_malloc` gave. */
 void ucs_mpool_chunk_free(ucs_mpool_t *mp, void *chunk);
 
+/** Allocates a piece of memory by mapping. */
 ucs_status_t ucs_mpool_chunk_mmap(ucs_mpool_t *mp, size_t *size_p, void **chunk_p);
 
+/** Frees what `ucs_mpool_chunk_mmap` gave. */
 void ucs_mpool_chunk_munmap(ucs_mpool_t *mp, void *chunk);
 
+/** Allocates a piece of memory of huge pages, or from the heap. */
 ucs_status_t ucs_mpool_hugetlb_malloc(ucs_mpool_t *mp, size_t *size_p, void **chunk_p);
 
+/** Frees what `ucs_mpool_hugetlb_malloc` gave. */
 void ucs_mpool_hugetlb_free(ucs_mpool_t *mp, void *chunk);
 
 #ifdef __cplusplus

@@ -25,6 +25,7 @@ struct ucs_mpool_set {
     void *data;
 };
 
+/** Makes a set of pools of increasing object sizes. */
 ucs_status_t ucs_mpool_set_init(ucs_mpool_set_t *mp_set,
                                 size_t *sizes,
                                 unsigned int sizes_count,
@@ -38,10 +39,13 @@ ucs_status_t ucs_mpool_set_init(ucs_mpool_set_t *mp_set,
                                 ucs_mpool_ops_t *ops,
                                 const char *name);
 
+/** Frees a set of pools. */
 void ucs_mpool_set_cleanup(ucs_mpool_set_t *mp_set, int leak_check);
 
+/** The user's part of a set of pools. */
 void *ucs_mpool_set_priv(ucs_mpool_set_t *mp_set);
 
+/** Name of a set of pools. */
 const char *ucs_mpool_set_name(ucs_mpool_set_t *mp_set);
 
 #ifdef __cplusplus

@@ -86,26 +86,34 @@ struct ucs_pgt_dir {
     unsigned int count;
 };
 
+/** Makes a table of regions of the address space. */
 ucs_status_t ucs_pgtable_init(ucs_pgtable_t *pgtable,
                               ucs_pgt_dir_alloc_callback_t alloc_cb,
                               ucs_pgt_dir_release_callback_t release_cb);
 
+/** Frees a table; its regions must have been removed. */
 void ucs_pgtable_cleanup(ucs_pgtable_t *pgtable);
 
+/** Adds a region, which must not overlap others. */
 ucs_status_t ucs_pgtable_insert(ucs_pgtable_t *pgtable, ucs_pgt_region_t *region);
 
+/** Removes a region. */
 ucs_status_t ucs_pgtable_remove(ucs_pgtable_t *pgtable, ucs_pgt_region_t *region);
 
+/** The region that an address lies in, or NULL. */
 ucs_pgt_region_t *ucs_pgtable_lookup(const ucs_pgtable_t *pgtable, ucs_pgt_addr_t address);
 
+/** Calls a function for each region that overlaps a range. */
 void ucs_pgtable_search_range(const ucs_pgtable_t *pgtable,
                               ucs_pgt_addr_t from,
                               ucs_pgt_addr_t to,
                               ucs_pgt_search_callback_t cb,
                               void *arg);
 
+/** Removes all regions, and calls a function for each. */
 void ucs_pgtable_purge(ucs_pgtable_t *pgtable, ucs_pgt_search_callback_t cb, void *arg);
 
+/** Writes a table to the log. */
 void ucs_pgtable_dump(const ucs_pgtable_t *pgtable, ucs_log_level_t log_level);
 
 /* Arguments of UCS_PGT_REGION_FMT. */

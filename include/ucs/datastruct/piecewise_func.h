@@ -27,17 +27,22 @@ struct ucs_piecewise_func_t {
     ucs_list_link_t head;
 };
 
+/** Makes the function that is 0 everywhere. */
 ucs_status_t ucs_piecewise_func_init(ucs_piecewise_func_t *pw_func);
 
+/** Frees a function. */
 void ucs_piecewise_func_cleanup(ucs_piecewise_func_t *pw_func);
 
+/** Value of a function. */
 double ucs_piecewise_func_apply(const ucs_piecewise_func_t *pw_func, size_t x);
 
+/** Adds a linear function within a range. */
 ucs_status_t ucs_piecewise_func_add_range(ucs_piecewise_func_t *pw_func,
                                           size_t start,
                                           size_t end,
                                           ucs_linear_func_t range_func);
 
+/** Adds another function. */
 ucs_status_t ucs_piecewise_func_add_inplace(ucs_piecewise_func_t *dst_pw_func,
                                             ucs_piecewise_func_t *src_pw_func);
 

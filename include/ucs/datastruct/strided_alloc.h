@@ -31,14 +31,19 @@ struct ucs_strided_alloc {
     unsigned int inuse_count;
 };
 
+/** Makes an allocator of objects whose parts lie far from each other. */
 void ucs_strided_alloc_init(ucs_strided_alloc_t *sa, size_t elem_size, unsigned int stride_count);
 
+/** Frees an allocator. */
 void ucs_strided_alloc_cleanup(ucs_strided_alloc_t *sa);
 
+/** An object: a pointer to its first part. */
 void *ucs_strided_alloc_get(ucs_strided_alloc_t *sa, const char *alloc_name);
 
+/** Gives an object back. */
 void ucs_strided_alloc_put(ucs_strided_alloc_t *sa, void *base);
 
+/** Number of objects in use. */
 unsigned int ucs_strided_alloc_inuse_count(ucs_strided_alloc_t *sa);
 
 /* Part _wanted_idx of an object whose part _stride_idx is at _elem. */

@@ -55,49 +55,68 @@ struct Buffer;
 
 typedef char (*ucs_string_buffer_translate_cb_t)(char ch);
 
+/** Makes an empty buffer that grows. */
 void ucs_string_buffer_init(ucs_string_buffer_t *strb);
 
+/** Makes an empty buffer over `capacity` bytes. */
 void ucs_string_buffer_init_fixed(ucs_string_buffer_t *strb, char *buffer, size_t capacity);
 
+/** Frees a buffer that grows. */
 void ucs_string_buffer_cleanup(ucs_string_buffer_t *strb);
 
+/** Makes a buffer empty. */
 void ucs_string_buffer_reset(ucs_string_buffer_t *strb);
 
+/** Bytes of the string. */
 size_t ucs_string_buffer_length(ucs_string_buffer_t *strb);
 
+/** Appends formatted text. */
 void ucs_string_buffer_vappendf(ucs_string_buffer_t *strb, const char *fmt, va_list ap);
 
+/** Appends bytes in hexadecimal form, `per_line` on a line. */
 void ucs_string_buffer_append_hex(ucs_string_buffer_t *strb,
                                   const void *data,
                                   size_t size,
                                   size_t per_line);
 
+/** Appends the names of the bits that are set. */
 void ucs_string_buffer_append_flags(ucs_string_buffer_t *strb,
                                     uint64_t mask,
                                     const char **flag_names);
 
+/** Appends a description of a list of buffers. */
 void ucs_string_buffer_append_iovec(ucs_string_buffer_t *strb,
                                     const struct iovec *iov,
                                     size_t iovcnt);
 
+/** Appends a socket address as text. */
 void ucs_string_buffer_append_saddr(ucs_string_buffer_t *strb, const struct sockaddr *sa);
 
+/** Removes characters of a set (blanks, if NULL) from the end. */
 void ucs_string_buffer_rtrim(ucs_string_buffer_t *strb, const char *charset);
 
+/** Cuts the string at the last character of a set. */
 void ucs_string_buffer_rbrk(ucs_string_buffer_t *strb, const char *delim);
 
+/** The string, with a terminating zero. */
 const char *ucs_string_buffer_cstr(const ucs_string_buffer_t *strb);
 
+/** Writes the lines of the string to a stream, each with a prefix. */
 void ucs_string_buffer_dump(const ucs_string_buffer_t *strb, const char *line_prefix, FILE *stream);
 
+/** Takes the string out; to be freed by `free`. */
 char *ucs_string_buffer_extract_mem(ucs_string_buffer_t *strb);
 
+/** The token after another one (the first, if NULL), or NULL. */
 char *ucs_string_buffer_next_token(ucs_string_buffer_t *strb, char *token, const char *delimiters);
 
+/** Appends a character `count` times. */
 void ucs_string_buffer_appendc(ucs_string_buffer_t *strb, int c, size_t count);
 
+/** Replaces each character by what a function makes of it; zero removes it. */
 void ucs_string_buffer_translate(ucs_string_buffer_t *strb, ucs_string_buffer_translate_cb_t cb);
 
+/** Appends formatted text. */
 extern void ucs_string_buffer_appendf(ucs_string_buffer_t *strb, const char *fmt, ...);
 
 #ifdef __cplusplus

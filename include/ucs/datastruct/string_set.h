@@ -36,18 +36,24 @@ typedef kh_ucs_string_set_t ucs_string_set_t;
 /** The strings of a set, behind its `keys` pointer. NULL there means none. */
 typedef struct BTreeSet_Vec_u8 Strings;
 
+/** Makes an empty set of strings. */
 void ucs_string_set_init(ucs_string_set_t *sset);
 
+/** Frees a set. */
 void ucs_string_set_cleanup(ucs_string_set_t *sset);
 
+/** Adds a copy of a string. */
 ucs_status_t ucs_string_set_add(ucs_string_set_t *sset, const char *str);
 
+/** 1 if a string is in the set. */
 int ucs_string_set_contains(const ucs_string_set_t *sset, const char *str);
 
+/** Appends all strings in order, with a separator between them. */
 ucs_status_t ucs_string_set_print_sorted(const ucs_string_set_t *sset,
                                          ucs_string_buffer_t *strb,
                                          const char *sep);
 
+/** Adds formatted text. */
 extern ucs_status_t ucs_string_set_addf(ucs_string_set_t *sset, const char *fmt, ...);
 
 /* 1 if the set holds no string. */

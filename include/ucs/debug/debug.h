@@ -21,8 +21,10 @@
 extern "C" {
 #endif
 
+/** Takes back the handler of a signal, if there is one of this library. */
 void ucs_debug_disable_signal(int signum);
 
+/** Under the address sanitizer: stops the program if `size` bytes aren't accessible. */
 void ucs_debug_asan_validate_address(const char *ptr_name, void *address, size_t size);
 
 #ifdef __cplusplus

@@ -85,12 +85,16 @@ typedef ucs_log_func_rc_t (*ucs_log_func_t)(const char *file,
                                                  const char *message,
                                                  va_list ap);
 
+/** Writes out what the log holds back. */
 void ucs_log_flush(void);
 
+/** The most bytes of a message. */
 size_t ucs_log_get_buffer_size(void);
 
+/** Writes a line to the log, without its source. */
 void ucs_log_print_compact(const char *str);
 
+/** The handler that writes messages to the log. */
 ucs_log_func_rc_t ucs_log_default_handler(const char *file,
                                                unsigned int line,
                                                const char *function,
@@ -99,28 +103,40 @@ ucs_log_func_rc_t ucs_log_default_handler(const char *file,
                                                const char *format,
                                                va_list ap);
 
+/** Prepares the log before options are read. */
 void ucs_log_early_init(void);
 
+/** Prepares the log by its options. */
 void ucs_log_init(void);
 
+/** Prepares the log of a component. */
 void ucs_component_log_init(void);
 
+/** Closes the log. */
 void ucs_log_cleanup(void);
 
+/** The bits that are set, as text in a buffer of at most `length` bytes. */
 const char *ucs_log_bitmap_to_str(unsigned int n, uint8_t *bitmap, size_t length);
 
+/** Adds a handler, which is called before those added earlier. */
 void ucs_log_push_handler(ucs_log_func_t handler);
 
+/** Removes the handler that was added last. */
 void ucs_log_pop_handler(void);
 
+/** Number of handlers. */
 unsigned int ucs_log_num_handlers(void);
 
+/** Indents the messages of this thread that follow. */
 void ucs_log_indent(int delta);
 
+/** Indentation of this thread's messages. */
 int ucs_log_get_current_indent(void);
 
+/** Writes the call stack to the log. */
 void ucs_log_print_backtrace(ucs_log_level_t level);
 
+/** Passes a message to the handlers of the log. */
 extern void ucs_log_dispatch(const char *file,
                              unsigned int line,
                              const char *function,
@@ -129,8 +145,10 @@ extern void ucs_log_dispatch(const char *file,
                              const char *format,
                              ...);
 
+/** Writes an error that ends the program. */
 extern void ucs_log_fatal_error(const char *format, ...);
 
+/** Name of this thread in the log. */
 extern void ucs_log_set_thread_name(const char *format, ...);
 
 /* Log levels as text. */

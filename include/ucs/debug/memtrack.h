@@ -13,8 +13,10 @@
 extern "C" {
 #endif
 
+/** Notes memory that was allocated. */
 void ucs_memtrack_allocated(void *ptr, size_t size, const char *name);
 
+/** Notes memory that is about to be freed. */
 void ucs_memtrack_releasing(void *ptr);
 
 #ifdef __cplusplus

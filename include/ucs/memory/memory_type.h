@@ -14,18 +14,26 @@ extern "C" {
 
 #define UCS_MEMORY_TYPES_CPU_ACCESSIBLE 337ul
 
+/** Types of memory. */
 enum ucs_memory_type {
+    /** Memory of the system. */
     UCS_MEMORY_TYPE_HOST = 0,
+    /** Memory of an NVIDIA GPU. */
     UCS_MEMORY_TYPE_CUDA = 1,
+    /** Memory that moves between an NVIDIA GPU and the host. */
     UCS_MEMORY_TYPE_CUDA_MANAGED = 2,
+    /** Memory of an AMD GPU. */
     UCS_MEMORY_TYPE_ROCM = 3,
+    /** Memory that moves between an AMD GPU and the host. */
     UCS_MEMORY_TYPE_ROCM_MANAGED = 4,
+    /** Memory of a network device. */
     UCS_MEMORY_TYPE_RDMA = 5,
     UCS_MEMORY_TYPE_ZE_HOST = 6,
     UCS_MEMORY_TYPE_ZE_DEVICE = 7,
     UCS_MEMORY_TYPE_ZE_MANAGED = 8,
     UCS_MEMORY_TYPE_GAUDI = 9,
     UCS_MEMORY_TYPE_LAST = 10,
+    /** Not known: find out. */
     UCS_MEMORY_TYPE_UNKNOWN = 10,
 };
 

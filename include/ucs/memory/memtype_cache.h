@@ -40,20 +40,25 @@ struct ucs_memory_info {
     uint8_t mem_flags;
 };
 
+/** Makes the cache of memory types. */
 void ucs_memtype_cache_global_init(void);
 
+/** Frees the cache of memory types. */
 void ucs_memtype_cache_cleanup(void);
 
+/** Type of the memory at an address; `UCS_ERR_NO_ELEM` if it is not in the cache. */
 ucs_status_t ucs_memtype_cache_lookup(const void *address,
                                       size_t size,
                                       ucs_memory_info_t *mem_info);
 
+/** Notes the type of memory. */
 void ucs_memtype_cache_update(const void *address,
                               size_t size,
                               ucs_memory_type_t mem_type,
                               ucs_sys_device_t sys_dev,
                               uint8_t mem_flags);
 
+/** Forgets the type of memory. */
 void ucs_memtype_cache_remove(const void *address, size_t size);
 
 /* The cache, if there is one. */

@@ -21,18 +21,25 @@ typedef int16_t ucs_numa_node_t;
 
 typedef int ucs_numa_distance_t;
 
+/** Prepares what follows. */
 void ucs_numa_init(void);
 
+/** Frees what `ucs_numa_init` made. */
 void ucs_numa_cleanup(void);
 
+/** Number of processors. */
 unsigned int ucs_numa_num_configured_cpus(void);
 
+/** Number of memory nodes. */
 unsigned int ucs_numa_num_configured_nodes(void);
 
+/** Memory node of a processor. */
 ucs_numa_node_t ucs_numa_node_of_cpu(int cpu);
 
+/** Memory node of a device, by its folder in sysfs. */
 ucs_numa_node_t ucs_numa_node_of_device(const char *dev_path);
 
+/** Distance of two memory nodes, as the system gives it. */
 ucs_numa_distance_t ucs_numa_distance(ucs_numa_node_t node1, ucs_numa_node_t node2);
 
 /* Memory placement policies as text. */

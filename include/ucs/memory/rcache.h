@@ -102,13 +102,16 @@ struct ucs_rcache_config {
     int purge_on_fork;
 };
 
+/** Makes a cache of registrations. */
 ucs_status_t ucs_rcache_create(const ucs_rcache_params_t *params,
                                const char *name,
                                ucs_stats_node_t *stats_parent,
                                ucs_rcache_t **rcache_p);
 
+/** Frees a cache of registrations. */
 void ucs_rcache_destroy(ucs_rcache_t *rcache);
 
+/** A registration of memory, from the cache or new. */
 ucs_status_t ucs_rcache_get(ucs_rcache_t *rcache,
                             void *address,
                             size_t length,
@@ -117,17 +120,22 @@ ucs_status_t ucs_rcache_get(ucs_rcache_t *rcache,
                             void *arg,
                             ucs_rcache_region_t **region_p);
 
+/** Keeps a registration once more. */
 void ucs_rcache_region_hold(ucs_rcache_t *rcache, ucs_rcache_region_t *region);
 
+/** Lets a registration go. */
 void ucs_rcache_region_put(ucs_rcache_t *rcache, ucs_rcache_region_t *region);
 
+/** Takes a registration out of the cache; a function is called when nobody holds it any more. */
 void ucs_rcache_region_invalidate(ucs_rcache_t *rcache,
                                   ucs_rcache_region_t *region,
                                   ucs_rcache_invalidate_comp_func_t cb,
                                   void *arg);
 
+/** Sets parameters of a cache to their defaults. */
 void ucs_rcache_set_default_params(ucs_rcache_params_t *rcache_params);
 
+/** Sets parameters of a cache by its options. */
 void ucs_rcache_set_params(ucs_rcache_params_t *rcache_params,
                            const ucs_rcache_config_t *rcache_config);
 

@@ -104,15 +104,19 @@ struct UCS_S_PACKED ucs_profile_record {
 
 typedef short ucs_profile_loc_id_t;
 
+/** Begins to record events. */
 ucs_status_t ucs_profile_init(unsigned int profile_mode,
                               const char *file_name,
                               size_t max_file_size,
                               ucs_profile_context_t **ctx_p);
 
+/** Ends recording. */
 void ucs_profile_cleanup(ucs_profile_context_t *ctx);
 
+/** Writes the recorded events to their file. */
 void ucs_profile_dump(ucs_profile_context_t *ctx);
 
+/** Number of threads in a file of events. */
 unsigned int ucs_profile_calc_num_threads(size_t total_num_records,
                                           const ucs_profile_header_t *header);
 

@@ -26,6 +26,7 @@ typedef enum {
 
 typedef uint64_t ucs_stats_counter_t;
 
+/** The root of the statistics tree. */
 ucs_stats_node_t *ucs_stats_get_root(void);
 
 /* Statistics formats as text. */

@@ -27,30 +27,38 @@ typedef uint8_t ucs_event_set_types_t;
 
 typedef void (*ucs_event_set_handler_t)(void *callback_data, ucs_event_set_types_t events, void *arg);
 
+/** Makes a set out of an epoll descriptor. */
 ucs_status_t ucs_event_set_create_from_fd(ucs_sys_event_set_t **event_set_p, int event_fd);
 
+/** Makes a set of file descriptors to wait for. */
 ucs_status_t ucs_event_set_create(ucs_sys_event_set_t **event_set_p);
 
+/** Adds a descriptor. */
 ucs_status_t ucs_event_set_add(ucs_sys_event_set_t *event_set,
                                int fd,
                                ucs_event_set_types_t events,
                                void *callback_data);
 
+/** Changes the events of a descriptor. */
 ucs_status_t ucs_event_set_mod(ucs_sys_event_set_t *event_set,
                                int fd,
                                ucs_event_set_types_t events,
                                void *callback_data);
 
+/** Removes a descriptor. */
 ucs_status_t ucs_event_set_del(ucs_sys_event_set_t *event_set, int fd);
 
+/** Waits for events, and calls a function for each. */
 ucs_status_t ucs_event_set_wait(ucs_sys_event_set_t *event_set,
                                 unsigned int *num_events,
                                 int timeout_ms,
                                 ucs_event_set_handler_t event_set_handler,
                                 void *arg);
 
+/** Frees a set. */
 void ucs_event_set_cleanup(ucs_sys_event_set_t *event_set);
 
+/** The epoll descriptor of a set. */
 ucs_status_t ucs_event_set_fd_get(ucs_sys_event_set_t *event_set, int *event_fd_p);
 
 /* The largest number of events that one wait reports. */

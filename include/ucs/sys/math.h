@@ -87,12 +87,16 @@ extern "C" {
 
 #define UCS_PBYTE (1ul << 50)
 
+/** Prime number of an index. */
 uint64_t ucs_get_prime(unsigned int index);
 
+/** Seeds the random numbers. */
 void ucs_rand_seed_init(void);
 
+/** A random number. */
 int ucs_rand(void);
 
+/** A random number in a range, both ends included. */
 ucs_status_t ucs_rand_range(int range_min, int range_max, int *rand_val);
 
 /* The difference at which two positive numbers count as different. */

@@ -34,65 +34,95 @@ extern "C" {
 
 #define UCS_HEXUNITS_AUTO 65534
 
+/** The absolute path, in at most `max` bytes. */
 void ucs_expand_path(const char *path, char *fullpath, size_t max);
 
+/** Fills in process id, host and such in a file name. */
 void ucs_fill_filename_template(const char *tmpl, char *buf, size_t max);
 
+/** Cuts off the last parts of a path. */
 char *ucs_dirname(char *path, int num_layers);
 
+/** Copies a string into `max` bytes, with a terminating zero. */
 void ucs_strncpy_zero(char *dest, const char *src, size_t max);
 
+/** A number made of the first characters of a string. */
 uint64_t ucs_string_to_id(const char *str);
 
+/** A size in bytes as text. */
 char *ucs_memunits_to_str(size_t value, char *buf, size_t max);
 
+/** A range of sizes as text. */
 const char *ucs_memunits_range_str(size_t range_start, size_t range_end, char *buf, size_t max);
 
+/** Reads a size in bytes. */
 ucs_status_t ucs_str_to_memunits(const char *buf, void *dest);
 
+/** Factor of a suffix such as K. */
 size_t ucs_string_quantity_prefix_value(char prefix);
 
+/** Formats into `size` bytes, with a terminating zero. */
 void ucs_vsnprintf_safe(char *buf, size_t size, const char *fmt, va_list ap);
 
+/** Copies a string into `len` bytes, with a terminating zero. */
 char *ucs_strncpy_safe(char *dst, const char *src, size_t len);
 
+/** The string without blanks at its ends; it is changed. */
 char *ucs_strtrim(char *str);
 
+/** Bytes in hexadecimal form. */
 const char *ucs_str_dump_hex(const void *data,
                              size_t length,
                              char *buf,
                              size_t max,
                              size_t per_line);
 
+/** Letters of the bits that are set. */
 const char *ucs_flags_str(char *str, size_t max, uint64_t flags, const char **str_table);
 
+/** How often a character occurs. */
 size_t ucs_string_count_char(const char *str, char c);
 
+/** Number of characters that two strings begin with. */
 size_t ucs_string_common_prefix_len(const char *str1, const char *str2);
 
+/** Number of characters of the folder that two paths share. */
 size_t ucs_path_common_parent_length(const char *path1, const char *path2);
 
+/** The folder that two paths share. */
 void ucs_path_get_common_parent(const char *path1, const char *path2, char *common_path);
 
+/** Number of steps from one path to another. */
 size_t ucs_path_calc_distance(const char *path1, const char *path2);
 
+/** Bits as text. */
 const char *ucs_mask_str(uint64_t mask, ucs_string_buffer_t *strb);
 
+/** Index of a string in a list that ends with NULL, or -1. */
 ssize_t ucs_string_find_in_list(const char *str, const char **string_list, int case_sensitive);
 
+/** A buffer for a path, to be freed by `free`. */
 ucs_status_t ucs_string_alloc_path_buffer(char **buffer_p, const char *name);
 
+/** The folder of a path, to be freed by `free`. */
 ucs_status_t ucs_string_alloc_path_buffer_and_get_dirname(char **buffer_p,
                                                           const char *name,
                                                           const char *path,
                                                           const char **dir_p);
 
+/** Formats into `size` bytes, and fills the rest with zeros. */
 extern void ucs_snprintf_zero(char *buf, size_t size, const char *fmt, ...);
 
+/** Formats into `size` bytes, with a terminating zero. */
 extern void ucs_snprintf_safe(char *buf, size_t size, const char *fmt, ...);
 
+/**
+ * Cuts a string at delimiters into `count` pieces, whose addresses are stored; returns the
+ * rest.
+ */
 extern char *ucs_string_split(char *str, const char *delim, int count, ...);
 
+/** A path of formatted text, to be freed by `free`. */
 extern ucs_status_t ucs_string_alloc_formatted_path(char **buffer_p,
                                                     const char *name,
                                                     const char *fmt,

@@ -13,6 +13,7 @@
 extern "C" {
 #endif
 
+/** A number that tells this host from others. */
 uint64_t ucs_get_system_id(void);
 
 #ifdef __cplusplus

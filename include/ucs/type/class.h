@@ -30,12 +30,16 @@ struct ucs_class {
     ucs_class_cleanup_func_t cleanup;
 };
 
+/** Destructs an object, from its class up; at most `limit` classes, if not negative. */
 void ucs_class_call_cleanup_chain(ucs_class_t *cls, void *obj, int limit);
 
+/** Memory for an object. */
 void *ucs_class_malloc(ucs_class_t *cls);
 
+/** Frees what `ucs_class_malloc` gave. */
 void ucs_class_free(void *obj);
 
+/** Checks what a constructor returned. */
 void ucs_class_check_new_func_result(ucs_status_t status, void *obj);
 
 ucs_status_t void_init(void *self, ucs_class_t *_myclass, int *_init_count);

@@ -21,6 +21,7 @@ typedef struct ucs_cpu_set_t ucs_cpu_set_t;
 
 typedef unsigned long ucs_cpu_mask_t;
 
+/** A set of processors. */
 struct ucs_cpu_set_t {
     ucs_cpu_mask_t ucs_bits[16];
 };

@@ -49,12 +49,16 @@ struct ucs_recursive_spinlock {
     pthread_t owner;
 };
 
+/** Destroys a lock. */
 void ucs_spinlock_destroy(ucs_spinlock_t *lock);
 
+/** Destroys a lock. */
 void ucs_recursive_spinlock_destroy(ucs_recursive_spinlock_t *lock);
 
+/** 1 if somebody holds the lock. */
 int ucs_spinlock_is_held(ucs_spinlock_t *lock);
 
+/** 1 if somebody holds the lock. */
 int ucs_recursive_spinlock_is_held(const ucs_recursive_spinlock_t *lock);
 
 /* Prepares a lock; flags are of UCS_SPINLOCK_FLAG_*. */

@@ -12,8 +12,11 @@
 extern "C" {
 #endif
 
+/** Status of an operation: 0 and more are no failures. */
 typedef enum {
+    /** Done. */
     UCS_OK = 0,
+    /** Begun, and not done yet. */
     UCS_INPROGRESS = 1,
     UCS_ERR_NO_MESSAGE = -1,
     UCS_ERR_NO_RESOURCE = -2,
@@ -48,8 +51,10 @@ typedef enum {
     UCS_ERR_LAST = -100,
 } UCS_S_PACKED ucs_status_t;
 
+/** A request, or a status as a pointer. */
 typedef void *ucs_status_ptr_t;
 
+/** What a status code means, as text. */
 const char *ucs_status_string(ucs_status_t status);
 
 /* Classes of failures. */

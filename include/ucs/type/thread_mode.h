@@ -10,9 +10,13 @@
 extern "C" {
 #endif
 
+/** How threads use an object. */
 typedef enum {
+    /** One thread only. */
     UCS_THREAD_MODE_SINGLE = 0,
+    /** Several threads, never at once. */
     UCS_THREAD_MODE_SERIALIZED = 1,
+    /** Several threads at once. */
     UCS_THREAD_MODE_MULTI = 2,
     UCS_THREAD_MODE_LAST = 3,
 } ucs_thread_mode_t;

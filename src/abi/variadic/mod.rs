@@ -46,12 +46,14 @@ unsafe extern "C" {
     fn vsnprintf(buf: *mut c_char, size: usize, format: *const c_char, ap: va_list) -> c_int;
 }
 
+/// Passes a message to the handlers of the log.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_dispatch() {
     naked_asm!(jump!(), target = sym ucx_rs_c_log_dispatch)
 }
 
+/// Writes an error that ends the program.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_fatal_error() {
@@ -64,42 +66,49 @@ pub unsafe extern "C" fn ucs_fatal_error_format() {
     naked_asm!(jump!(), target = sym ucx_rs_c_fatal_error_format)
 }
 
+/// Name of this thread in the log.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_set_thread_name() {
     naked_asm!(jump!(), target = sym ucx_rs_c_log_set_thread_name)
 }
 
+/// Formats into `size` bytes, and fills the rest with zeros.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_snprintf_zero() {
     naked_asm!(jump!(), target = sym ucx_rs_c_snprintf_zero)
 }
 
+/// Formats into `size` bytes, with a terminating zero.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_snprintf_safe() {
     naked_asm!(jump!(), target = sym ucx_rs_c_snprintf_safe)
 }
 
+/// Cuts a string at delimiters into `count` pieces, whose addresses are stored; returns the rest.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_split() {
     naked_asm!(jump!(), target = sym ucx_rs_c_string_split)
 }
 
+/// A path of formatted text, to be freed by `free`.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_alloc_formatted_path() {
     naked_asm!(jump!(), target = sym ucx_rs_c_string_alloc_formatted_path)
 }
 
+/// Appends formatted text.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_appendf() {
     naked_asm!(jump!(), target = sym ucx_rs_c_string_buffer_appendf)
 }
 
+/// Adds formatted text.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_set_addf() {
@@ -121,24 +130,28 @@ pub unsafe extern "C" fn ucm_mremap() {
 
 // The tree of objects isn't built yet, so the arguments of these four need not be read at all.
 
+/// Adds a folder for an object.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_vfs_obj_add_dir() {
     naked_asm!(jump!(), target = sym not_implemented)
 }
 
+/// Adds a file that can be read.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_vfs_obj_add_ro_file() {
     naked_asm!(jump!(), target = sym not_implemented)
 }
 
+/// Adds a file that can be read and written.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_vfs_obj_add_rw_file() {
     naked_asm!(jump!(), target = sym not_implemented)
 }
 
+/// Adds a link to another object.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_vfs_obj_add_sym_link() {

@@ -36,15 +36,19 @@ typedef enum {
     UCS_VFS_TYPE_SIZET = 16389,
 } ucs_vfs_primitive_type_t;
 
+/** Writes an address. */
 void ucs_vfs_show_memory_address(void *obj,
                                  ucs_string_buffer_t *strb,
                                  void *arg_ptr,
                                  uint64_t arg_u64);
 
+/** Writes a plain value. */
 void ucs_vfs_show_primitive(void *obj, ucs_string_buffer_t *strb, void *arg_ptr, uint64_t arg_u64);
 
+/** Writes a number with a suffix. */
 void ucs_vfs_show_ulunits(void *obj, ucs_string_buffer_t *strb, void *arg_ptr, uint64_t arg_u64);
 
+/** Writes a size in bytes. */
 void ucs_vfs_show_memunits(void *obj, ucs_string_buffer_t *strb, void *arg_ptr, uint64_t arg_u64);
 
 #ifdef __cplusplus

@@ -37,22 +37,31 @@ struct ucs_vfs_path_info_t {
     int mode;
 };
 
+/** Removes an object and what is under it. */
 void ucs_vfs_obj_remove(void *obj);
 
+/** Lets a folder be filled again when it is read. */
 void ucs_vfs_obj_set_dirty(void *obj, ucs_vfs_refresh_cb_t refresh_cb);
 
+/** What is at a path. */
 ucs_status_t ucs_vfs_path_get_info(const char *path, ucs_vfs_path_info_t *info);
 
+/** Reads a file. */
 ucs_status_t ucs_vfs_path_read_file(const char *path, ucs_string_buffer_t *strb);
 
+/** Writes a file. */
 ucs_status_t ucs_vfs_path_write_file(const char *path, const char *buffer, size_t size);
 
+/** Lists a folder. */
 ucs_status_t ucs_vfs_path_list_dir(const char *path, ucs_vfs_list_dir_cb_t dir_cb, void *arg);
 
+/** Where a link leads. */
 ucs_status_t ucs_vfs_path_get_link(const char *path, ucs_string_buffer_t *strb);
 
+/** Adds a folder for an object. */
 extern ucs_status_t ucs_vfs_obj_add_dir(void *parent_obj, void *obj, const char *rel_path, ...);
 
+/** Adds a file that can be read. */
 extern ucs_status_t ucs_vfs_obj_add_ro_file(void *obj,
                                             ucs_vfs_file_read_cb_t read_cb,
                                             void *arg_ptr,
@@ -60,6 +69,7 @@ extern ucs_status_t ucs_vfs_obj_add_ro_file(void *obj,
                                             const char *rel_path,
                                             ...);
 
+/** Adds a file that can be read and written. */
 extern ucs_status_t ucs_vfs_obj_add_rw_file(void *obj,
                                             ucs_vfs_file_read_cb_t read_cb,
                                             ucs_vfs_file_write_cb_t write_cb,
@@ -68,6 +78,7 @@ extern ucs_status_t ucs_vfs_obj_add_rw_file(void *obj,
                                             const char *rel_path,
                                             ...);
 
+/** Adds a link to another object. */
 extern ucs_status_t ucs_vfs_obj_add_sym_link(void *obj,
                                              void *target_obj,
                                              const char *rel_path,

@@ -3,6 +3,7 @@
 use crate::abi::prelude::*;
 use crate::abi::ucs::text;
 
+/// Number of characters to insert, remove or replace to make one string of the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_distance(str1: *const c_char, str2: *const c_char) -> usize {
     // SAFETY: C strings or NULL.

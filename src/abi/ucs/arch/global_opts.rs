@@ -2,6 +2,7 @@
 
 use crate::abi::prelude::*;
 
+/// Writes the options of memory copies to the standard output.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_arch_print_memcpy_limits(config: *mut ucs_arch_global_opts_t) {
     // Old callers pass a smaller struct, and what it holds is not what decides here.

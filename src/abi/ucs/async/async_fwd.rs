@@ -12,6 +12,8 @@ pub type ucs_async_context_t = ucs_async_context;
 pub type ucs_async_event_cb_t =
     Option<unsafe extern "C" fn(id: c_int, events: ucs_event_set_types_t, arg: *mut c_void)>;
 
+/// Calls a function when a file descriptor has events, from the asynchronous context or from a
+/// thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_async_set_event_handler(
     mode: ucs_async_mode_t,
@@ -25,6 +27,7 @@ pub unsafe extern "C" fn ucs_async_set_event_handler(
     NOT_IMPLEMENTED
 }
 
+/// Calls a function at intervals; `*timer_id_p` is for `ucs_async_remove_handler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_async_add_timer(
     mode: ucs_async_mode_t,
@@ -38,12 +41,15 @@ pub unsafe extern "C" fn ucs_async_add_timer(
     NOT_IMPLEMENTED
 }
 
+/// Takes back a handler of a descriptor or timer. With `sync`, it doesn't run any more when this
+/// returns.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_async_remove_handler(id: c_int, sync: c_int) -> ucs_status_t {
     let _ = (id, sync);
     NOT_IMPLEMENTED
 }
 
+/// Changes the events that a handler is called for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_async_modify_handler(
     fd: c_int,
@@ -53,6 +59,7 @@ pub unsafe extern "C" fn ucs_async_modify_handler(
     NOT_IMPLEMENTED
 }
 
+/// Creates an asynchronous context, to be destroyed by `ucs_async_context_destroy`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_async_context_create(
     mode: ucs_async_mode_t,
@@ -73,6 +80,7 @@ pub unsafe extern "C" fn ucs_async_context_create(
     }
 }
 
+/// Destroys an asynchronous context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_async_context_destroy(async_: *mut ucs_async_context_t) {
     if !async_.is_null() {
@@ -85,11 +93,13 @@ pub unsafe extern "C" fn ucs_async_context_destroy(async_: *mut ucs_async_contex
     }
 }
 
+/// Runs handlers whose time has come, in polling mode.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_async_poll(async_: *mut ucs_async_context_t) {
     let _ = async_;
 }
 
+/// Runs handlers that were missed while the context was blocked.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __ucs_async_poll_missed(async_: *mut ucs_async_context_t) {
     let _ = async_;

@@ -69,14 +69,17 @@ pub struct ucs_global_opts_t {
     pub dist: ucs_global_opts_dist,
 }
 
+/// Reads the global options from the environment.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_global_opts_init() {
     log::init();
 }
 
+/// Frees the global options.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_global_opts_cleanup() {}
 
+/// Sets one global option.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_global_opts_set_value(
     name: *const c_char,
@@ -110,6 +113,7 @@ pub unsafe extern "C" fn ucs_global_opts_set_value(
     }
 }
 
+/// Value of one global option as text of at most `max` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_global_opts_get_value(
     name: *const c_char,
@@ -133,15 +137,18 @@ pub unsafe extern "C" fn ucs_global_opts_get_value(
     Status::OK
 }
 
+/// Copies the global options.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_global_opts_clone(dst: *mut c_void) -> ucs_status_t {
     let _ = dst;
     NOT_IMPLEMENTED
 }
 
+/// Frees the global options.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_global_opts_release() {}
 
+/// Writes the global options to a stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_global_opts_print(
     stream: *mut FILE,
@@ -161,6 +168,7 @@ pub unsafe extern "C" fn ucs_global_opts_print(
     unsafe { crate::sys::stdio::write_stream(stream, listing.as_bytes()) };
 }
 
+/// 1 if an option can't be changed any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_global_opts_is_read_only(name: *const c_char) -> c_int {
     // SAFETY: a C string or NULL.

@@ -28,6 +28,7 @@ pub type ini_handler = Option<
 pub type ini_reader =
     Option<unsafe extern "C" fn(str: *mut c_char, num: c_int, stream: *mut c_void) -> *mut c_char>;
 
+/// Reads a file of sections with names and values; the handler gets each. 0, or the first bad line.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ini_parse(
     filename: *const c_char,
@@ -38,6 +39,7 @@ pub unsafe extern "C" fn ini_parse(
     0
 }
 
+/// Like `ini_parse`, for an open file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ini_parse_file(
     file: *mut FILE,
@@ -48,6 +50,7 @@ pub unsafe extern "C" fn ini_parse_file(
     0
 }
 
+/// Like `ini_parse`, with a function that reads lines.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ini_parse_stream(
     reader: ini_reader,
@@ -59,6 +62,7 @@ pub unsafe extern "C" fn ini_parse_stream(
     0
 }
 
+/// Like `ini_parse`, for text in memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ini_parse_string(
     string: *const c_char,

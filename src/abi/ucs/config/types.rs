@@ -2,6 +2,7 @@
 
 use crate::abi::prelude::*;
 
+/// Levels of messages.
 pub type ucs_log_level_t = u32;
 pub const UCS_LOG_LEVEL_FATAL: ucs_log_level_t = 0;
 pub const UCS_LOG_LEVEL_ERROR: ucs_log_level_t = 1;
@@ -78,10 +79,13 @@ pub struct ucs_config_allow_list_t {
     pub mode: ucs_config_allow_list_mode_t,
 }
 
+/// A socket address.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ucs_sock_addr {
+    /// The address.
     pub addr: *const sockaddr,
+    /// Its bytes.
     pub addrlen: socklen_t,
 }
 

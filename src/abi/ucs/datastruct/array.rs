@@ -2,6 +2,7 @@
 
 use crate::abi::prelude::*;
 
+/// Moves an array to larger storage; what the macros of `array.h` call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_array_grow(
     buffer_p: *mut *mut c_void,
@@ -24,6 +25,7 @@ pub unsafe extern "C" fn ucs_array_grow(
     NOT_IMPLEMENTED
 }
 
+/// Frees the storage of an array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_array_buffer_free(buffer: *mut c_void) {
     let _ = buffer;

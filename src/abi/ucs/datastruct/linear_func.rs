@@ -1,5 +1,6 @@
 //! `ucs/datastruct/linear_func.h`.
 
+/// The function `c + m * x`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ucs_linear_func_t {

@@ -90,11 +90,13 @@ pub struct ucs_mpool_params {
     pub name: *const c_char,
 }
 
+/// Sets the parameters of a pool to their defaults.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mpool_params_reset(params: *mut ucs_mpool_params_t) {
     let _ = params;
 }
 
+/// Makes a pool of objects of equal size.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mpool_init(
     params: *const ucs_mpool_params_t,
@@ -104,51 +106,60 @@ pub unsafe extern "C" fn ucs_mpool_init(
     NOT_IMPLEMENTED
 }
 
+/// Frees a pool. With `leak_check`, warns of objects that are still in use.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mpool_cleanup(mp: *mut ucs_mpool_t, leak_check: c_int) {
     let _ = (mp, leak_check);
 }
 
+/// Name of a pool.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mpool_name(mp: *mut ucs_mpool_t) -> *const c_char {
     let _ = mp;
     core::ptr::null()
 }
 
+/// The user's part of a pool.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mpool_priv(mp: *mut ucs_mpool_t) -> *mut c_void {
     let _ = mp;
     core::ptr::null_mut()
 }
 
+/// 1 if no object is free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mpool_is_empty(mp: *mut ucs_mpool_t) -> c_int {
     let _ = mp;
     0
 }
 
+/// An object, or NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mpool_get(mp: *mut ucs_mpool_t) -> *mut c_void {
     let _ = mp;
     core::ptr::null_mut()
 }
 
+/// Gives an object back.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mpool_put(obj: *mut c_void) {
     let _ = obj;
 }
 
+/// Adds objects to a pool.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mpool_grow(mp: *mut ucs_mpool_t, num_elems: c_uint) {
     let _ = (mp, num_elems);
 }
 
+/// An object, after the pool has grown.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mpool_get_grow(mp: *mut ucs_mpool_t) -> *mut c_void {
     let _ = mp;
     core::ptr::null_mut()
 }
 
+/// Number of objects in one piece of memory of a pool.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mpool_num_elems_per_chunk(
     mp: *mut ucs_mpool_t,
@@ -159,6 +170,7 @@ pub unsafe extern "C" fn ucs_mpool_num_elems_per_chunk(
     0
 }
 
+/// Allocates a piece of memory from the heap.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mpool_chunk_malloc(
     mp: *mut ucs_mpool_t,
@@ -169,11 +181,13 @@ pub unsafe extern "C" fn ucs_mpool_chunk_malloc(
     NOT_IMPLEMENTED
 }
 
+/// Frees what `ucs_mpool_chunk_malloc` gave.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mpool_chunk_free(mp: *mut ucs_mpool_t, chunk: *mut c_void) {
     let _ = (mp, chunk);
 }
 
+/// Allocates a piece of memory by mapping.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mpool_chunk_mmap(
     mp: *mut ucs_mpool_t,
@@ -184,11 +198,13 @@ pub unsafe extern "C" fn ucs_mpool_chunk_mmap(
     NOT_IMPLEMENTED
 }
 
+/// Frees what `ucs_mpool_chunk_mmap` gave.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mpool_chunk_munmap(mp: *mut ucs_mpool_t, chunk: *mut c_void) {
     let _ = (mp, chunk);
 }
 
+/// Allocates a piece of memory of huge pages, or from the heap.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mpool_hugetlb_malloc(
     mp: *mut ucs_mpool_t,
@@ -199,6 +215,7 @@ pub unsafe extern "C" fn ucs_mpool_hugetlb_malloc(
     NOT_IMPLEMENTED
 }
 
+/// Frees what `ucs_mpool_hugetlb_malloc` gave.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mpool_hugetlb_free(mp: *mut ucs_mpool_t, chunk: *mut c_void) {
     let _ = (mp, chunk);

@@ -15,6 +15,7 @@ pub struct ucs_mpool_set {
     pub data: *mut c_void,
 }
 
+/// Makes a set of pools of increasing object sizes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mpool_set_init(
     mp_set: *mut ucs_mpool_set_t,
@@ -47,17 +48,20 @@ pub unsafe extern "C" fn ucs_mpool_set_init(
     NOT_IMPLEMENTED
 }
 
+/// Frees a set of pools.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mpool_set_cleanup(mp_set: *mut ucs_mpool_set_t, leak_check: c_int) {
     let _ = (mp_set, leak_check);
 }
 
+/// The user's part of a set of pools.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mpool_set_priv(mp_set: *mut ucs_mpool_set_t) -> *mut c_void {
     let _ = mp_set;
     core::ptr::null_mut()
 }
 
+/// Name of a set of pools.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mpool_set_name(mp_set: *mut ucs_mpool_set_t) -> *const c_char {
     let _ = mp_set;

@@ -65,6 +65,7 @@ pub struct ucs_pgtable {
     pub pgd_release_cb: ucs_pgt_dir_release_callback_t,
 }
 
+/// Makes a table of regions of the address space.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_pgtable_init(
     pgtable: *mut ucs_pgtable_t,
@@ -75,11 +76,13 @@ pub unsafe extern "C" fn ucs_pgtable_init(
     NOT_IMPLEMENTED
 }
 
+/// Frees a table; its regions must have been removed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_pgtable_cleanup(pgtable: *mut ucs_pgtable_t) {
     let _ = pgtable;
 }
 
+/// Adds a region, which must not overlap others.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_pgtable_insert(
     pgtable: *mut ucs_pgtable_t,
@@ -89,6 +92,7 @@ pub unsafe extern "C" fn ucs_pgtable_insert(
     NOT_IMPLEMENTED
 }
 
+/// Removes a region.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_pgtable_remove(
     pgtable: *mut ucs_pgtable_t,
@@ -98,6 +102,7 @@ pub unsafe extern "C" fn ucs_pgtable_remove(
     NOT_IMPLEMENTED
 }
 
+/// The region that an address lies in, or NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_pgtable_lookup(
     pgtable: *const ucs_pgtable_t,
@@ -107,6 +112,7 @@ pub unsafe extern "C" fn ucs_pgtable_lookup(
     core::ptr::null_mut()
 }
 
+/// Calls a function for each region that overlaps a range.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_pgtable_search_range(
     pgtable: *const ucs_pgtable_t,
@@ -118,6 +124,7 @@ pub unsafe extern "C" fn ucs_pgtable_search_range(
     let _ = (pgtable, from, to, cb, arg);
 }
 
+/// Removes all regions, and calls a function for each.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_pgtable_purge(
     pgtable: *mut ucs_pgtable_t,
@@ -127,6 +134,7 @@ pub unsafe extern "C" fn ucs_pgtable_purge(
     let _ = (pgtable, cb, arg);
 }
 
+/// Writes a table to the log.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_pgtable_dump(
     pgtable: *const ucs_pgtable_t,

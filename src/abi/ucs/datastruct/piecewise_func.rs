@@ -16,6 +16,7 @@ pub struct ucs_piecewise_func_t {
     pub head: ucs_list_link_t,
 }
 
+/// Makes the function that is 0 everywhere.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_piecewise_func_init(
     pw_func: *mut ucs_piecewise_func_t,
@@ -24,11 +25,13 @@ pub unsafe extern "C" fn ucs_piecewise_func_init(
     NOT_IMPLEMENTED
 }
 
+/// Frees a function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_piecewise_func_cleanup(pw_func: *mut ucs_piecewise_func_t) {
     let _ = pw_func;
 }
 
+/// Value of a function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_piecewise_func_apply(
     pw_func: *const ucs_piecewise_func_t,
@@ -38,6 +41,7 @@ pub unsafe extern "C" fn ucs_piecewise_func_apply(
     0.0
 }
 
+/// Adds a linear function within a range.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_piecewise_func_add_range(
     pw_func: *mut ucs_piecewise_func_t,
@@ -49,6 +53,7 @@ pub unsafe extern "C" fn ucs_piecewise_func_add_range(
     NOT_IMPLEMENTED
 }
 
+/// Adds another function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_piecewise_func_add_inplace(
     dst_pw_func: *mut ucs_piecewise_func_t,

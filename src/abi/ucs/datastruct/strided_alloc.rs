@@ -21,6 +21,7 @@ pub struct ucs_strided_alloc {
     pub inuse_count: c_uint,
 }
 
+/// Makes an allocator of objects whose parts lie far from each other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_strided_alloc_init(
     sa: *mut ucs_strided_alloc_t,
@@ -30,11 +31,13 @@ pub unsafe extern "C" fn ucs_strided_alloc_init(
     let _ = (sa, elem_size, stride_count);
 }
 
+/// Frees an allocator.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_strided_alloc_cleanup(sa: *mut ucs_strided_alloc_t) {
     let _ = sa;
 }
 
+/// An object: a pointer to its first part.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_strided_alloc_get(
     sa: *mut ucs_strided_alloc_t,
@@ -44,11 +47,13 @@ pub unsafe extern "C" fn ucs_strided_alloc_get(
     core::ptr::null_mut()
 }
 
+/// Gives an object back.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_strided_alloc_put(sa: *mut ucs_strided_alloc_t, base: *mut c_void) {
     let _ = (sa, base);
 }
 
+/// Number of objects in use.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_strided_alloc_inuse_count(sa: *mut ucs_strided_alloc_t) -> c_uint {
     let _ = sa;

@@ -20,6 +20,7 @@ pub struct ucs_string_buffer_t {
     pub capacity: usize,
 }
 
+/// Makes an empty buffer that grows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_init(strb: *mut ucs_string_buffer_t) {
     if !strb.is_null() {
@@ -33,6 +34,7 @@ pub unsafe extern "C" fn ucs_string_buffer_init(strb: *mut ucs_string_buffer_t) 
     }
 }
 
+/// Makes an empty buffer over `capacity` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_init_fixed(
     strb: *mut ucs_string_buffer_t,
@@ -56,6 +58,7 @@ pub unsafe extern "C" fn ucs_string_buffer_init_fixed(
     }
 }
 
+/// Frees a buffer that grows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_cleanup(strb: *mut ucs_string_buffer_t) {
     if strb.is_null() {
@@ -69,6 +72,7 @@ pub unsafe extern "C" fn ucs_string_buffer_cleanup(strb: *mut ucs_string_buffer_
     unsafe { ucs_string_buffer_init(strb) };
 }
 
+/// Makes a buffer empty.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_reset(strb: *mut ucs_string_buffer_t) {
     if !strb.is_null() {
@@ -76,6 +80,7 @@ pub unsafe extern "C" fn ucs_string_buffer_reset(strb: *mut ucs_string_buffer_t)
     }
 }
 
+/// Bytes of the string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_length(strb: *mut ucs_string_buffer_t) -> usize {
     if strb.is_null() {
@@ -84,6 +89,7 @@ pub unsafe extern "C" fn ucs_string_buffer_length(strb: *mut ucs_string_buffer_t
     Buffer(strb).bytes().len()
 }
 
+/// Appends formatted text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_vappendf(
     strb: *mut ucs_string_buffer_t,
@@ -97,6 +103,7 @@ pub unsafe extern "C" fn ucs_string_buffer_vappendf(
     }
 }
 
+/// Appends bytes in hexadecimal form, `per_line` on a line.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_append_hex(
     strb: *mut ucs_string_buffer_t,
@@ -114,6 +121,7 @@ pub unsafe extern "C" fn ucs_string_buffer_append_hex(
     }
 }
 
+/// Appends the names of the bits that are set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_append_flags(
     strb: *mut ucs_string_buffer_t,
@@ -135,6 +143,7 @@ pub unsafe extern "C" fn ucs_string_buffer_append_flags(
     unsafe { ucs_string_buffer_push(strb, names.join(separator).as_bytes()) };
 }
 
+/// Appends a description of a list of buffers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_append_iovec(
     strb: *mut ucs_string_buffer_t,
@@ -154,6 +163,7 @@ pub unsafe extern "C" fn ucs_string_buffer_append_iovec(
     unsafe { ucs_string_buffer_push(strb, texts.join("|").as_bytes()) };
 }
 
+/// Appends a socket address as text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_append_saddr(
     strb: *mut ucs_string_buffer_t,
@@ -167,6 +177,7 @@ pub unsafe extern "C" fn ucs_string_buffer_append_saddr(
     }
 }
 
+/// Removes characters of a set (blanks, if NULL) from the end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_rtrim(
     strb: *mut ucs_string_buffer_t,
@@ -188,6 +199,7 @@ pub unsafe extern "C" fn ucs_string_buffer_rtrim(
     }
 }
 
+/// Cuts the string at the last character of a set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_rbrk(
     strb: *mut ucs_string_buffer_t,
@@ -207,6 +219,7 @@ pub unsafe extern "C" fn ucs_string_buffer_rbrk(
     }
 }
 
+/// The string, with a terminating zero.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_cstr(strb: *const ucs_string_buffer_t) -> *const c_char {
     // SAFETY: the caller passes a string buffer, whose storage ends with NUL once it has a length.
@@ -218,6 +231,7 @@ pub unsafe extern "C" fn ucs_string_buffer_cstr(strb: *const ucs_string_buffer_t
     }
 }
 
+/// Writes the lines of the string to a stream, each with a prefix.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_dump(
     strb: *const ucs_string_buffer_t,
@@ -241,6 +255,7 @@ pub unsafe extern "C" fn ucs_string_buffer_dump(
     unsafe { crate::sys::stdio::write_stream(stream, &out) };
 }
 
+/// Takes the string out; to be freed by `free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_extract_mem(
     strb: *mut ucs_string_buffer_t,
@@ -260,6 +275,7 @@ pub unsafe extern "C" fn ucs_string_buffer_extract_mem(
     }
 }
 
+/// The token after another one (the first, if NULL), or NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_next_token(
     strb: *mut ucs_string_buffer_t,
@@ -288,6 +304,7 @@ pub unsafe extern "C" fn ucs_string_buffer_next_token(
     }
 }
 
+/// Appends a character `count` times.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_appendc(
     strb: *mut ucs_string_buffer_t,
@@ -307,6 +324,7 @@ pub unsafe extern "C" fn ucs_string_buffer_appendc(
     }
 }
 
+/// Replaces each character by what a function makes of it; zero removes it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_buffer_translate(
     strb: *mut ucs_string_buffer_t,
@@ -437,5 +455,6 @@ unsafe fn in_set(byte: u8, charset: *const c_char) -> bool {
 
 // Variadic: the bodies are in C (see `variadic.c`), only declared here.
 unsafe extern "C" {
+    /// Appends formatted text.
     pub fn ucs_string_buffer_appendf(strb: *mut ucs_string_buffer_t, fmt: *const c_char, ...);
 }

@@ -20,6 +20,7 @@ pub struct kh_ucs_string_set_s {
     pub vals: *mut c_char,
 }
 
+/// Makes an empty set of strings.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_set_init(sset: *mut ucs_string_set_t) {
     if !sset.is_null() {
@@ -28,6 +29,7 @@ pub unsafe extern "C" fn ucs_string_set_init(sset: *mut ucs_string_set_t) {
     }
 }
 
+/// Frees a set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_set_cleanup(sset: *mut ucs_string_set_t) {
     // SAFETY: NULL or initialised; the box is dropped once.
@@ -39,6 +41,7 @@ pub unsafe extern "C" fn ucs_string_set_cleanup(sset: *mut ucs_string_set_t) {
     }
 }
 
+/// Adds a copy of a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_set_add(
     sset: *mut ucs_string_set_t,
@@ -61,6 +64,7 @@ pub unsafe extern "C" fn ucs_string_set_add(
     Status::OK
 }
 
+/// 1 if a string is in the set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_set_contains(
     sset: *const ucs_string_set_t,
@@ -75,6 +79,7 @@ pub unsafe extern "C" fn ucs_string_set_contains(
     )
 }
 
+/// Appends all strings in order, with a separator between them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_set_print_sorted(
     sset: *const ucs_string_set_t,
@@ -106,6 +111,7 @@ unsafe fn strings<'a>(sset: *const ucs_string_set_t) -> Option<&'a mut Strings> 
 
 // Variadic: the bodies are in C (see `variadic.c`), only declared here.
 unsafe extern "C" {
+    /// Adds formatted text.
     pub fn ucs_string_set_addf(
         sset: *mut ucs_string_set_t,
         fmt: *const c_char,

@@ -19,22 +19,26 @@ pub type ucs_log_func_t = Option<
     ) -> ucs_log_func_rc_t,
 >;
 
+/// Writes out what the log holds back.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_flush() {
     crate::ucs::log::flush();
 }
 
+/// The most bytes of a message.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_get_buffer_size() -> usize {
     crate::ucs::log::settings().buffer_size
 }
 
+/// Writes a line to the log, without its source.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_print_compact(str: *const c_char) {
     // SAFETY: a C string or NULL.
     crate::ucs::log::print_compact(&unsafe { crate::abi::ucs::text::read(str) });
 }
 
+/// The handler that writes messages to the log.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_default_handler(
     file: *const c_char,
@@ -49,22 +53,27 @@ pub unsafe extern "C" fn ucs_log_default_handler(
     unsafe { log::default_handler(file, line, function, level, comp_conf, format, ap) }
 }
 
+/// Prepares the log before options are read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_early_init() {}
 
+/// Prepares the log by its options.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_init() {
     crate::ucs::log::init();
 }
 
+/// Prepares the log of a component.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_component_log_init() {}
 
+/// Closes the log.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_cleanup() {
     crate::ucs::log::flush();
 }
 
+/// The bits that are set, as text in a buffer of at most `length` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_bitmap_to_str(
     n: c_uint,
@@ -94,31 +103,37 @@ pub unsafe extern "C" fn ucs_log_bitmap_to_str(
     .unwrap_or(c"".as_ptr())
 }
 
+/// Adds a handler, which is called before those added earlier.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_push_handler(handler: ucs_log_func_t) {
     log::push_handler(handler);
 }
 
+/// Removes the handler that was added last.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_pop_handler() {
     log::pop_handler();
 }
 
+/// Number of handlers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_num_handlers() -> c_uint {
     log::handler_count().unsigned_abs()
 }
 
+/// Indents the messages of this thread that follow.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_indent(delta: c_int) {
     crate::ucs::log::indent(delta);
 }
 
+/// Indentation of this thread's messages.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_get_current_indent() -> c_int {
     crate::ucs::log::current_indent()
 }
 
+/// Writes the call stack to the log.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_log_print_backtrace(level: ucs_log_level_t) {
     if let Some(level) = crate::ucs::log::Level::from_value(level) {
@@ -128,6 +143,7 @@ pub unsafe extern "C" fn ucs_log_print_backtrace(level: ucs_log_level_t) {
 
 // Variadic: the bodies are in C (see `variadic.c`), only declared here.
 unsafe extern "C" {
+    /// Passes a message to the handlers of the log.
     pub fn ucs_log_dispatch(
         file: *const c_char,
         line: c_uint,
@@ -137,6 +153,8 @@ unsafe extern "C" {
         format: *const c_char,
         ...
     );
+    /// Writes an error that ends the program.
     pub fn ucs_log_fatal_error(format: *const c_char, ...);
+    /// Name of this thread in the log.
     pub fn ucs_log_set_thread_name(format: *const c_char, ...);
 }

@@ -2,6 +2,7 @@
 
 use crate::abi::prelude::*;
 
+/// Notes memory that was allocated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_memtrack_allocated(
     ptr: *mut c_void,
@@ -11,6 +12,7 @@ pub unsafe extern "C" fn ucs_memtrack_allocated(
     let _ = (ptr, size, name);
 }
 
+/// Notes memory that is about to be freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_memtrack_releasing(ptr: *mut c_void) {
     let _ = ptr;

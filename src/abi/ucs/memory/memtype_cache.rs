@@ -26,12 +26,15 @@ pub struct ucs_memtype_cache {
     pub pgtable: ucs_pgtable_t,
 }
 
+/// Makes the cache of memory types.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_memtype_cache_global_init() {}
 
+/// Frees the cache of memory types.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_memtype_cache_cleanup() {}
 
+/// Type of the memory at an address; `UCS_ERR_NO_ELEM` if it is not in the cache.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_memtype_cache_lookup(
     address: *const c_void,
@@ -42,6 +45,7 @@ pub unsafe extern "C" fn ucs_memtype_cache_lookup(
     NOT_IMPLEMENTED
 }
 
+/// Notes the type of memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_memtype_cache_update(
     address: *const c_void,
@@ -53,6 +57,7 @@ pub unsafe extern "C" fn ucs_memtype_cache_update(
     let _ = (address, size, mem_type, sys_dev, mem_flags);
 }
 
+/// Forgets the type of memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_memtype_cache_remove(address: *const c_void, size: usize) {
     let _ = (address, size);

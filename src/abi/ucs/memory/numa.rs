@@ -8,34 +8,41 @@ pub const UCS_NUMA_NODE_UNDEFINED: i32 = -1;
 pub type ucs_numa_distance_t = c_int;
 pub type ucs_numa_node_t = i16;
 
+/// Prepares what follows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_numa_init() {}
 
+/// Frees what `ucs_numa_init` made.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_numa_cleanup() {}
 
+/// Number of processors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_numa_num_configured_cpus() -> c_uint {
     0
 }
 
+/// Number of memory nodes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_numa_num_configured_nodes() -> c_uint {
     0
 }
 
+/// Memory node of a processor.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_numa_node_of_cpu(cpu: c_int) -> ucs_numa_node_t {
     let _ = cpu;
     0
 }
 
+/// Memory node of a device, by its folder in sysfs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_numa_node_of_device(dev_path: *const c_char) -> ucs_numa_node_t {
     let _ = dev_path;
     0
 }
 
+/// Distance of two memory nodes, as the system gives it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_numa_distance(
     node1: ucs_numa_node_t,

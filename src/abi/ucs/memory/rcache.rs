@@ -108,6 +108,7 @@ pub struct ucs_rcache_region {
     pub anon0: ucs_rcache_region_anon0,
 }
 
+/// Makes a cache of registrations.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_rcache_create(
     params: *const ucs_rcache_params_t,
@@ -119,11 +120,13 @@ pub unsafe extern "C" fn ucs_rcache_create(
     NOT_IMPLEMENTED
 }
 
+/// Frees a cache of registrations.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_rcache_destroy(rcache: *mut ucs_rcache_t) {
     let _ = rcache;
 }
 
+/// A registration of memory, from the cache or new.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_rcache_get(
     rcache: *mut ucs_rcache_t,
@@ -138,6 +141,7 @@ pub unsafe extern "C" fn ucs_rcache_get(
     NOT_IMPLEMENTED
 }
 
+/// Keeps a registration once more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_rcache_region_hold(
     rcache: *mut ucs_rcache_t,
@@ -146,6 +150,7 @@ pub unsafe extern "C" fn ucs_rcache_region_hold(
     let _ = (rcache, region);
 }
 
+/// Lets a registration go.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_rcache_region_put(
     rcache: *mut ucs_rcache_t,
@@ -154,6 +159,7 @@ pub unsafe extern "C" fn ucs_rcache_region_put(
     let _ = (rcache, region);
 }
 
+/// Takes a registration out of the cache; a function is called when nobody holds it any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_rcache_region_invalidate(
     rcache: *mut ucs_rcache_t,
@@ -164,11 +170,13 @@ pub unsafe extern "C" fn ucs_rcache_region_invalidate(
     let _ = (rcache, region, cb, arg);
 }
 
+/// Sets parameters of a cache to their defaults.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_rcache_set_default_params(rcache_params: *mut ucs_rcache_params_t) {
     let _ = rcache_params;
 }
 
+/// Sets parameters of a cache by its options.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_rcache_set_params(
     rcache_params: *mut ucs_rcache_params_t,

@@ -92,6 +92,7 @@ pub struct ucs_profile_record {
     pub location: u32,
 }
 
+/// Begins to record events.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_profile_init(
     profile_mode: c_uint,
@@ -103,11 +104,13 @@ pub unsafe extern "C" fn ucs_profile_init(
     NOT_IMPLEMENTED
 }
 
+/// Ends recording.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_profile_cleanup(ctx: *mut ucs_profile_context_t) {
     let _ = ctx;
 }
 
+/// Writes the recorded events to their file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_profile_dump(ctx: *mut ucs_profile_context_t) {
     let _ = ctx;
@@ -131,6 +134,7 @@ pub unsafe extern "C" fn ucs_profile_record(
     );
 }
 
+/// Number of threads in a file of events.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_profile_calc_num_threads(
     total_num_records: usize,

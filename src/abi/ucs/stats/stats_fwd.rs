@@ -13,6 +13,7 @@ pub type ucs_stats_class_t = ucs_stats_class;
 pub type ucs_stats_node_t = ucs_stats_node;
 pub type ucs_stats_filter_node_t = ucs_stats_filter_node;
 
+/// The root of the statistics tree.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_stats_get_root() -> *mut ucs_stats_node_t {
     core::ptr::null_mut()

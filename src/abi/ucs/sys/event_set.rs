@@ -22,6 +22,7 @@ pub type ucs_event_set_handler_t = Option<
     ),
 >;
 
+/// Makes a set out of an epoll descriptor.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_event_set_create_from_fd(
     event_set_p: *mut *mut ucs_sys_event_set_t,
@@ -31,6 +32,7 @@ pub unsafe extern "C" fn ucs_event_set_create_from_fd(
     NOT_IMPLEMENTED
 }
 
+/// Makes a set of file descriptors to wait for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_event_set_create(
     event_set_p: *mut *mut ucs_sys_event_set_t,
@@ -39,6 +41,7 @@ pub unsafe extern "C" fn ucs_event_set_create(
     NOT_IMPLEMENTED
 }
 
+/// Adds a descriptor.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_event_set_add(
     event_set: *mut ucs_sys_event_set_t,
@@ -50,6 +53,7 @@ pub unsafe extern "C" fn ucs_event_set_add(
     NOT_IMPLEMENTED
 }
 
+/// Changes the events of a descriptor.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_event_set_mod(
     event_set: *mut ucs_sys_event_set_t,
@@ -61,6 +65,7 @@ pub unsafe extern "C" fn ucs_event_set_mod(
     NOT_IMPLEMENTED
 }
 
+/// Removes a descriptor.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_event_set_del(
     event_set: *mut ucs_sys_event_set_t,
@@ -70,6 +75,7 @@ pub unsafe extern "C" fn ucs_event_set_del(
     NOT_IMPLEMENTED
 }
 
+/// Waits for events, and calls a function for each.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_event_set_wait(
     event_set: *mut ucs_sys_event_set_t,
@@ -82,11 +88,13 @@ pub unsafe extern "C" fn ucs_event_set_wait(
     NOT_IMPLEMENTED
 }
 
+/// Frees a set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_event_set_cleanup(event_set: *mut ucs_sys_event_set_t) {
     let _ = event_set;
 }
 
+/// The epoll descriptor of a set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_event_set_fd_get(
     event_set: *mut ucs_sys_event_set_t,

@@ -12,6 +12,7 @@ pub const UCS_IPV4_SOCKADDR_LEN: u64 = 1 << 4;
 pub const UCS_IPV6_SOCKADDR_LEN: u64 = 28;
 pub const UCS_SOCKADDR_STRING_LEN: i32 = 60;
 
+/// Closes a descriptor, which becomes -1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_close_fd(fd_p: *mut c_int) {
     if fd_p.is_null() {
@@ -30,12 +31,14 @@ pub unsafe extern "C" fn ucs_close_fd(fd_p: *mut c_int) {
     }
 }
 
+/// 1 if the flags of a network interface say that it is up.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_netif_flags_is_active(flags: c_uint) -> c_int {
     let wanted = (libc::IFF_UP | libc::IFF_RUNNING) as c_uint;
     c_int::from(flags & wanted == wanted)
 }
 
+/// An ioctl on a network interface.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_netif_ioctl(
     if_name: *const c_char,
@@ -69,6 +72,7 @@ pub unsafe extern "C" fn ucs_netif_ioctl(
     Status::OK
 }
 
+/// 1 if a network interface is up and has an address of a family.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_netif_is_active(if_name: *const c_char, af: sa_family_t) -> c_int {
     let null = core::ptr::null_mut();
@@ -76,6 +80,7 @@ pub unsafe extern "C" fn ucs_netif_is_active(if_name: *const c_char, af: sa_fami
     c_int::from(unsafe { ucs_netif_get_addr(if_name, af, null, null) } == Status::OK)
 }
 
+/// Address and netmask of a network interface.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_netif_get_addr(
     if_name: *const c_char,
@@ -123,6 +128,7 @@ pub unsafe extern "C" fn ucs_netif_get_addr(
     status
 }
 
+/// Number of ports of a bonded interface.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_netif_bond_ad_num_ports(if_name: *const c_char) -> c_uint {
     // SAFETY: a C string or NULL.
@@ -138,6 +144,7 @@ pub unsafe extern "C" fn ucs_netif_bond_ad_num_ports(if_name: *const c_char) -> 
     ports.filter(|ports| *ports > 0).unwrap_or(1)
 }
 
+/// Creates a socket.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_socket_create(
     domain: c_int,
@@ -159,6 +166,7 @@ pub unsafe extern "C" fn ucs_socket_create(
     Status::OK
 }
 
+/// Sets an option of a socket.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_socket_setopt(
     fd: c_int,
@@ -176,6 +184,7 @@ pub unsafe extern "C" fn ucs_socket_setopt(
     Status::OK
 }
 
+/// Value of an option of a socket.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_socket_getopt(
     fd: c_int,
@@ -198,6 +207,7 @@ pub unsafe extern "C" fn ucs_socket_getopt(
     Status::OK
 }
 
+/// Connects a socket; `UCS_INPROGRESS` if that goes on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_socket_connect(fd: c_int, dest_addr: *const sockaddr) -> ucs_status_t {
     // SAFETY: the caller passes an address.
@@ -226,6 +236,7 @@ pub unsafe extern "C" fn ucs_socket_connect(fd: c_int, dest_addr: *const sockadd
     }
 }
 
+/// Accepts a connection.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_socket_accept(
     fd: c_int,
@@ -251,6 +262,7 @@ pub unsafe extern "C" fn ucs_socket_accept(
     Status::OK
 }
 
+/// Address of the peer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_socket_getpeername(
     fd: c_int,
@@ -279,6 +291,7 @@ pub unsafe extern "C" fn ucs_socket_getpeername(
     Error::IoError.into()
 }
 
+/// 1 if a socket is connected.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_socket_is_connected(fd: c_int) -> c_int {
     // SAFETY: zero is a value of this plain struct.
@@ -289,6 +302,7 @@ pub unsafe extern "C" fn ucs_socket_is_connected(fd: c_int) -> c_int {
     c_int::from(status == Status::OK)
 }
 
+/// Sets the buffers of a socket, in bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_socket_set_buffer_size(
     fd: c_int,
@@ -313,6 +327,7 @@ pub unsafe extern "C" fn ucs_socket_set_buffer_size(
     Status::OK
 }
 
+/// Creates a socket that listens.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_socket_server_init(
     saddr: *const sockaddr,
@@ -373,12 +388,14 @@ pub unsafe extern "C" fn ucs_socket_server_init(
     }
 }
 
+/// The longest queue of connections.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_socket_max_conn() -> c_int {
     let text = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap_or_default();
     text.trim().parse().unwrap_or(libc::SOMAXCONN)
 }
 
+/// Sends without blocking; `*length_p` becomes what was sent.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_socket_send_nb(
     fd: c_int,
@@ -389,6 +406,7 @@ pub unsafe extern "C" fn ucs_socket_send_nb(
     unsafe { once(length_p, |n| libc::send(fd, data, n, libc::MSG_NOSIGNAL)) }
 }
 
+/// Receives without blocking; `*length_p` becomes what was received.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_socket_recv_nb(
     fd: c_int,
@@ -404,6 +422,7 @@ pub unsafe extern "C" fn ucs_socket_recv_nb(
     }
 }
 
+/// Sends all bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_socket_send(
     fd: c_int,
@@ -416,6 +435,7 @@ pub unsafe extern "C" fn ucs_socket_send(
     })
 }
 
+/// Sends a list of buffers without blocking.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_socket_sendv_nb(
     fd: c_int,
@@ -435,6 +455,7 @@ pub unsafe extern "C" fn ucs_socket_sendv_nb(
     }
 }
 
+/// Receives all bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_socket_recv(
     fd: c_int,
@@ -447,6 +468,7 @@ pub unsafe extern "C" fn ucs_socket_recv(
     })
 }
 
+/// Bytes of a socket address.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sockaddr_sizeof(
     addr: *const sockaddr,
@@ -456,6 +478,7 @@ pub unsafe extern "C" fn ucs_sockaddr_sizeof(
     unsafe { put(size_p, known(addr).map(|addr| length_of(&addr) as usize)) }
 }
 
+/// Port of a socket address.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sockaddr_get_port(
     addr: *const sockaddr,
@@ -465,6 +488,7 @@ pub unsafe extern "C" fn ucs_sockaddr_get_port(
     unsafe { put(port_p, known(addr).map(|addr| addr.port())) }
 }
 
+/// Sets the port of a socket address.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sockaddr_set_port(addr: *mut sockaddr, port: u16) -> ucs_status_t {
     // SAFETY: the caller passes an address.
@@ -488,12 +512,14 @@ pub unsafe extern "C" fn ucs_sockaddr_set_port(addr: *mut sockaddr, port: u16) -
     Status::OK
 }
 
+/// The IP address in a socket address.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sockaddr_get_inet_addr(addr: *const sockaddr) -> *const c_void {
     // SAFETY: the caller passes an address.
     unsafe { inet_part(addr) }.map_or(core::ptr::null(), |(part, _)| part)
 }
 
+/// Sets the IP address in a socket address.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sockaddr_set_inet_addr(
     addr: *mut sockaddr,
@@ -514,6 +540,7 @@ pub unsafe extern "C" fn ucs_sockaddr_set_inet_addr(
     }
 }
 
+/// Bytes of the IP address in a socket address.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sockaddr_inet_addr_sizeof(
     addr: *const sockaddr,
@@ -523,6 +550,7 @@ pub unsafe extern "C" fn ucs_sockaddr_inet_addr_sizeof(
     unsafe { put(size_p, inet_part(addr).map(|(_, length)| length)) }
 }
 
+/// A socket address as text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sockaddr_str(
     sock_addr: *const sockaddr,
@@ -541,6 +569,7 @@ pub unsafe extern "C" fn ucs_sockaddr_str(
     str
 }
 
+/// Makes a socket address out of an IP address as text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sock_ipstr_to_sockaddr(
     ip_str: *const c_char,
@@ -562,6 +591,7 @@ pub unsafe extern "C" fn ucs_sock_ipstr_to_sockaddr(
     }
 }
 
+/// Makes a socket address out of `address:port`, or an address and a default port.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sock_ipportstr_to_sockaddr(
     ip_port_str: *const c_char,
@@ -587,6 +617,7 @@ pub unsafe extern "C" fn ucs_sock_ipportstr_to_sockaddr(
     }
 }
 
+/// Reads a port.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sock_port_from_string(
     port_str: *const c_char,
@@ -603,12 +634,14 @@ pub unsafe extern "C" fn ucs_sock_port_from_string(
     }
 }
 
+/// 1 for addresses of IPv4 and IPv6.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sockaddr_is_known_af(sa: *const sockaddr) -> c_int {
     // SAFETY: the caller passes an address or NULL.
     c_int::from(unsafe { sockaddr_of(sa) }.is_some())
 }
 
+/// Address of a socket.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_socket_getname(
     fd: c_int,
@@ -630,6 +663,7 @@ pub unsafe extern "C" fn ucs_socket_getname(
     Status::OK
 }
 
+/// Address of a socket as text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_socket_getname_str(
     fd: c_int,
@@ -648,6 +682,7 @@ pub unsafe extern "C" fn ucs_socket_getname_str(
     }
 }
 
+/// Compares addresses and ports.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sockaddr_cmp(
     sa1: *const sockaddr,
@@ -664,6 +699,7 @@ pub unsafe extern "C" fn ucs_sockaddr_cmp(
     }
 }
 
+/// Compares addresses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sockaddr_ip_cmp(sa1: *const sockaddr, sa2: *const sockaddr) -> c_int {
     // SAFETY: the caller passes two addresses.
@@ -675,6 +711,7 @@ pub unsafe extern "C" fn ucs_sockaddr_ip_cmp(sa1: *const sockaddr, sa2: *const s
     }
 }
 
+/// 1 if the first `prefix_len` bits are equal.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sockaddr_is_same_subnet(
     sa1: *const sockaddr,
@@ -689,12 +726,14 @@ pub unsafe extern "C" fn ucs_sockaddr_is_same_subnet(
     c_int::from(same)
 }
 
+/// 1 for the address that stands for all.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sockaddr_is_inaddr_any(addr: *const sockaddr) -> c_int {
     // SAFETY: the caller passes an address.
     c_int::from(unsafe { sockaddr_of(addr) }.is_some_and(|a| a.ip().is_unspecified()))
 }
 
+/// 1 for an address of the loopback.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sockaddr_is_inaddr_loopback(addr: *const sockaddr) -> c_int {
     // The one address 127.0.0.1, not its whole network.
@@ -703,6 +742,7 @@ pub unsafe extern "C" fn ucs_sockaddr_is_inaddr_loopback(addr: *const sockaddr) 
     c_int::from(unsafe { sockaddr_of(addr) }.is_some_and(|a| one(a.ip())))
 }
 
+/// Makes the address that stands for all.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sockaddr_set_inaddr_any(
     addr: *mut sockaddr,
@@ -731,6 +771,7 @@ pub unsafe extern "C" fn ucs_sockaddr_set_inaddr_any(
     Status::OK
 }
 
+/// Copies a socket address.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sockaddr_copy(
     dst_addr: *mut sockaddr,
@@ -750,6 +791,7 @@ pub unsafe extern "C" fn ucs_sockaddr_copy(
     }
 }
 
+/// Network interface that has an address.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sockaddr_get_ifname(
     fd: c_int,
@@ -760,6 +802,7 @@ pub unsafe extern "C" fn ucs_sockaddr_get_ifname(
     NOT_IMPLEMENTED
 }
 
+/// Bytes of IP addresses of a family.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sockaddr_inet_addr_size(
     af: sa_family_t,
@@ -777,6 +820,7 @@ pub unsafe extern "C" fn ucs_sockaddr_inet_addr_size(
     unsafe { put(size_p, size) }
 }
 
+/// Name of an address family.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sockaddr_address_family_str(af: sa_family_t) -> *const c_char {
     match c_int::from(af) {
@@ -786,6 +830,7 @@ pub unsafe extern "C" fn ucs_sockaddr_address_family_str(af: sa_family_t) -> *co
     }
 }
 
+/// The ports that the system chooses from.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sockaddr_get_ip_local_port_range(
     port_range: *mut ucs_range_spec_t,
@@ -803,6 +848,7 @@ pub unsafe extern "C" fn ucs_sockaddr_get_ip_local_port_range(
     unsafe { put(port_range, range) }
 }
 
+/// The IP address in a socket address as text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sockaddr_get_ipstr(
     addr: *const sockaddr,
@@ -821,6 +867,7 @@ pub unsafe extern "C" fn ucs_sockaddr_get_ipstr(
     }
 }
 
+/// Folder in sysfs of the device under an interface.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_netif_get_lowest_device_path(
     if_name: *const c_char,

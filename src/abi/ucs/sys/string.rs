@@ -14,6 +14,7 @@ pub const UCS_ULUNITS_AUTO: u64 = 0xfffffffffffffffe;
 pub const UCS_HEXUNITS_AUTO: u16 = 65534;
 pub const UCS_VALUE_UNKNOWN_STR: &str = "unknown";
 
+/// The absolute path, in at most `max` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_expand_path(path: *const c_char, fullpath: *mut c_char, max: usize) {
     // SAFETY: a C string or NULL.
@@ -26,6 +27,7 @@ pub unsafe extern "C" fn ucs_expand_path(path: *const c_char, fullpath: *mut c_c
     unsafe { text::write(fullpath, max, full.as_bytes()) };
 }
 
+/// Fills in process id, host and such in a file name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_fill_filename_template(
     tmpl: *const c_char,
@@ -39,6 +41,7 @@ pub unsafe extern "C" fn ucs_fill_filename_template(
     }
 }
 
+/// Cuts off the last parts of a path.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_dirname(path: *mut c_char, num_layers: c_int) -> *mut c_char {
     let mut path = path;
@@ -52,6 +55,7 @@ pub unsafe extern "C" fn ucs_dirname(path: *mut c_char, num_layers: c_int) -> *m
     path
 }
 
+/// Copies a string into `max` bytes, with a terminating zero.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_strncpy_zero(dest: *mut c_char, src: *const c_char, max: usize) {
     // SAFETY: the caller passes a C string and room for `max` bytes, all of which are written.
@@ -64,6 +68,7 @@ pub unsafe extern "C" fn ucs_strncpy_zero(dest: *mut c_char, src: *const c_char,
     }
 }
 
+/// A number made of the first characters of a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_to_id(str: *const c_char) -> u64 {
     let mut id = [0; 8];
@@ -75,6 +80,7 @@ pub unsafe extern "C" fn ucs_string_to_id(str: *const c_char) -> u64 {
     u64::from_ne_bytes(id)
 }
 
+/// A size in bytes as text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_memunits_to_str(
     value: usize,
@@ -86,6 +92,7 @@ pub unsafe extern "C" fn ucs_memunits_to_str(
     buf
 }
 
+/// A range of sizes as text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_memunits_range_str(
     range_start: usize,
@@ -102,6 +109,7 @@ pub unsafe extern "C" fn ucs_memunits_range_str(
     buf
 }
 
+/// Reads a size in bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_str_to_memunits(
     buf: *const c_char,
@@ -119,6 +127,7 @@ pub unsafe extern "C" fn ucs_str_to_memunits(
     }
 }
 
+/// Factor of a suffix such as K.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_quantity_prefix_value(prefix: c_char) -> usize {
     match prefix as u8 {
@@ -131,6 +140,7 @@ pub unsafe extern "C" fn ucs_string_quantity_prefix_value(prefix: c_char) -> usi
     }
 }
 
+/// Formats into `size` bytes, with a terminating zero.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_vsnprintf_safe(
     buf: *mut c_char,
@@ -144,6 +154,7 @@ pub unsafe extern "C" fn ucs_vsnprintf_safe(
     }
 }
 
+/// Copies a string into `len` bytes, with a terminating zero.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_strncpy_safe(
     dst: *mut c_char,
@@ -155,6 +166,7 @@ pub unsafe extern "C" fn ucs_strncpy_safe(
     dst
 }
 
+/// The string without blanks at its ends; it is changed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_strtrim(str: *mut c_char) -> *mut c_char {
     // SAFETY: the caller's own C string, shortened in place.
@@ -175,6 +187,7 @@ pub unsafe extern "C" fn ucs_strtrim(str: *mut c_char) -> *mut c_char {
     }
 }
 
+/// Bytes in hexadecimal form.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_str_dump_hex(
     data: *const c_void,
@@ -200,6 +213,7 @@ pub unsafe extern "C" fn ucs_str_dump_hex(
     buf
 }
 
+/// Letters of the bits that are set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_flags_str(
     str: *mut c_char,
@@ -226,6 +240,7 @@ pub unsafe extern "C" fn ucs_flags_str(
     str
 }
 
+/// How often a character occurs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_count_char(str: *const c_char, c: c_char) -> usize {
     // SAFETY: a C string or NULL.
@@ -233,6 +248,7 @@ pub unsafe extern "C" fn ucs_string_count_char(str: *const c_char, c: c_char) ->
     bytes.iter().filter(|byte| **byte == c as u8).count()
 }
 
+/// Number of characters that two strings begin with.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_common_prefix_len(
     str1: *const c_char,
@@ -243,6 +259,7 @@ pub unsafe extern "C" fn ucs_string_common_prefix_len(
     strings::common_prefix(a.unwrap_or_default(), b.unwrap_or_default())
 }
 
+/// Number of characters of the folder that two paths share.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_path_common_parent_length(
     path1: *const c_char,
@@ -253,6 +270,7 @@ pub unsafe extern "C" fn ucs_path_common_parent_length(
     strings::common_parent(a.unwrap_or_default(), b.unwrap_or_default())
 }
 
+/// The folder that two paths share.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_path_get_common_parent(
     path1: *const c_char,
@@ -269,6 +287,7 @@ pub unsafe extern "C" fn ucs_path_get_common_parent(
     }
 }
 
+/// Number of steps from one path to another.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_path_calc_distance(
     path1: *const c_char,
@@ -279,6 +298,7 @@ pub unsafe extern "C" fn ucs_path_calc_distance(
     strings::path_distance(a.unwrap_or_default(), b.unwrap_or_default())
 }
 
+/// Bits as text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_mask_str(mask: u64, strb: *mut ucs_string_buffer_t) -> *const c_char {
     let bits = match mask {
@@ -296,6 +316,7 @@ pub unsafe extern "C" fn ucs_mask_str(mask: u64, strb: *mut ucs_string_buffer_t)
     }
 }
 
+/// Index of a string in a list that ends with NULL, or -1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_find_in_list(
     str: *const c_char,
@@ -318,6 +339,7 @@ pub unsafe extern "C" fn ucs_string_find_in_list(
     -1
 }
 
+/// A buffer for a path, to be freed by `free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_alloc_path_buffer(
     buffer_p: *mut *mut c_char,
@@ -336,6 +358,7 @@ pub unsafe extern "C" fn ucs_string_alloc_path_buffer(
     Status::OK
 }
 
+/// The folder of a path, to be freed by `free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_string_alloc_path_buffer_and_get_dirname(
     buffer_p: *mut *mut c_char,
@@ -361,14 +384,19 @@ pub unsafe extern "C" fn ucs_string_alloc_path_buffer_and_get_dirname(
 
 // Variadic: the bodies are in C (see `variadic.c`), only declared here.
 unsafe extern "C" {
+    /// Formats into `size` bytes, and fills the rest with zeros.
     pub fn ucs_snprintf_zero(buf: *mut c_char, size: usize, fmt: *const c_char, ...);
+    /// Formats into `size` bytes, with a terminating zero.
     pub fn ucs_snprintf_safe(buf: *mut c_char, size: usize, fmt: *const c_char, ...);
+    /// Cuts a string at delimiters into `count` pieces, whose addresses are stored; returns the
+    /// rest.
     pub fn ucs_string_split(
         str: *mut c_char,
         delim: *const c_char,
         count: c_int,
         ...
     ) -> *mut c_char;
+    /// A path of formatted text, to be freed by `free`.
     pub fn ucs_string_alloc_formatted_path(
         buffer_p: *mut *mut c_char,
         name: *const c_char,

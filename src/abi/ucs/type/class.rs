@@ -17,6 +17,7 @@ pub struct ucs_class {
     pub cleanup: ucs_class_cleanup_func_t,
 }
 
+/// Destructs an object, from its class up; at most `limit` classes, if not negative.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_class_call_cleanup_chain(
     cls: *mut ucs_class_t,
@@ -26,17 +27,20 @@ pub unsafe extern "C" fn ucs_class_call_cleanup_chain(
     let _ = (cls, obj, limit);
 }
 
+/// Memory for an object.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_class_malloc(cls: *mut ucs_class_t) -> *mut c_void {
     let _ = cls;
     core::ptr::null_mut()
 }
 
+/// Frees what `ucs_class_malloc` gave.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_class_free(obj: *mut c_void) {
     let _ = obj;
 }
 
+/// Checks what a constructor returned.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_class_check_new_func_result(status: ucs_status_t, obj: *mut c_void) {
     let _ = (status, obj);

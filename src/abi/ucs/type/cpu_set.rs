@@ -7,6 +7,7 @@ pub const UCS_NCPUBITS: u64 = 1 << 6;
 
 pub type ucs_cpu_mask_t = c_ulong;
 
+/// A set of processors.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ucs_cpu_set_t {

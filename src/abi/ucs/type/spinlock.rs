@@ -20,22 +20,26 @@ pub struct ucs_recursive_spinlock {
     pub owner: pthread_t,
 }
 
+/// Destroys a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_spinlock_destroy(lock: *mut ucs_spinlock_t) {
     let _ = lock;
 }
 
+/// Destroys a lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_recursive_spinlock_destroy(lock: *mut ucs_recursive_spinlock_t) {
     let _ = lock;
 }
 
+/// 1 if somebody holds the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_spinlock_is_held(lock: *mut ucs_spinlock_t) -> c_int {
     let _ = lock;
     0
 }
 
+/// 1 if somebody holds the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_recursive_spinlock_is_held(
     lock: *const ucs_recursive_spinlock_t,

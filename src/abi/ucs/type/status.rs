@@ -2,8 +2,11 @@
 
 use crate::abi::prelude::*;
 
+/// Status of an operation: 0 and more are no failures.
 pub type ucs_status_t = Status;
+/// Done.
 pub const UCS_OK: ucs_status_t = Status(0);
+/// Begun, and not done yet.
 pub const UCS_INPROGRESS: ucs_status_t = Status(1);
 pub const UCS_ERR_NO_MESSAGE: ucs_status_t = Status(-1);
 pub const UCS_ERR_NO_RESOURCE: ucs_status_t = Status(-2);
@@ -37,8 +40,10 @@ pub const UCS_ERR_ENDPOINT_TIMEOUT: ucs_status_t = Status(-80);
 pub const UCS_ERR_LAST_ENDPOINT_FAILURE: ucs_status_t = Status(-89);
 pub const UCS_ERR_LAST: ucs_status_t = Status(-100);
 
+/// A request, or a status as a pointer.
 pub type ucs_status_ptr_t = *mut c_void;
 
+/// What a status code means, as text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_status_string(status: ucs_status_t) -> *const c_char {
     crate::ucs::status::status_text(status).as_ptr()

@@ -46,8 +46,11 @@ struct ucs_sys_bus_id {
     uint8_t function;
 };
 
+/** Distance of devices. */
 struct ucs_sys_dev_distance {
+    /** Seconds. */
     double latency;
+    /** Bytes per second. */
     double bandwidth;
 };
 
@@ -68,83 +71,116 @@ struct ucs_sys_topo_ops {
     ucs_topo_get_memory_distance_for_cpuset_func_t get_memory_distance_for_cpuset;
 };
 
+/** Forgets which source of the topology is used. */
 void ucs_sys_topo_reset_provider(void);
 
+/** Adds a source of the topology. */
 ucs_status_t ucs_sys_topo_provider_push(const ucs_sys_topo_ops_t *ops);
 
+/** Removes the source of the topology that was added last. */
 void ucs_sys_topo_provider_pop(void);
 
+/** Index of the device at a bus address; added if it is new. */
 ucs_status_t ucs_topo_find_device_by_bus_id(const ucs_sys_bus_id_t *bus_id,
                                             ucs_sys_device_t *sys_dev);
 
+/** The same, for a device and a value of the user. */
 ucs_status_t ucs_topo_find_device_by_bus_id_and_user_value(const ucs_sys_bus_id_t *bus_id,
                                                            size_t user_value,
                                                            ucs_sys_device_t *sys_dev_p);
 
+/** Bus address of a device. */
 ucs_status_t ucs_topo_get_device_bus_id(ucs_sys_device_t sys_dev, ucs_sys_bus_id_t *bus_id);
 
+/** A bus address as a number. */
 ucs_bus_id_bit_rep_t ucs_topo_get_bus_id_bit_repr(const ucs_sys_bus_id_t *bus_id);
 
+/** Latency in seconds and bandwidth in bytes per second between two devices. */
 ucs_status_t ucs_topo_get_distance(ucs_sys_device_t device1,
                                    ucs_sys_device_t device2,
                                    ucs_sys_dev_distance_t *distance);
 
+/** The same between a device and the memory of this process's processors. */
 void ucs_topo_get_memory_distance(ucs_sys_device_t device, ucs_sys_dev_distance_t *distance);
 
+/** The same for given processors. */
 void ucs_topo_get_memory_distance_for_cpuset(ucs_sys_device_t device,
                                              const ucs_cpu_set_t *cpuset,
                                              ucs_sys_dev_distance_t *distance);
 
+/** A distance as text of at most `max` bytes. */
 const char *ucs_topo_distance_str(const ucs_sys_dev_distance_t *distance, char *buffer, size_t max);
 
+/** Compares distances: negative if the first is better. */
 int ucs_topo_distance_cmp(const ucs_sys_dev_distance_t *distance1,
                           const ucs_sys_dev_distance_t *distance2);
 
+/** Device of a folder in sysfs. */
 ucs_sys_device_t ucs_topo_get_sysfs_dev(const char *dev_name,
                                         const char *sysfs_path,
                                         unsigned int name_priority);
 
+/** Bus address of a device as text. */
 const char *ucs_topo_sys_device_bdf_name(ucs_sys_device_t sys_dev, char *buffer, size_t max);
 
+/** Device of a bus address as text. */
 ucs_status_t ucs_topo_find_device_by_bdf_name(const char *name, ucs_sys_device_t *sys_dev);
 
+/** Names a device; a name of higher priority wins. */
 ucs_status_t ucs_topo_sys_device_set_name(ucs_sys_device_t sys_dev,
                                           const char *name,
                                           unsigned int priority);
 
+/** Bandwidth of a device's PCI link in bytes per second. */
 double ucs_topo_get_pci_bw(const char *dev_name, const char *sysfs_path);
 
+/** The real folder in sysfs of a device. */
 const char *ucs_topo_resolve_sysfs_path(const char *dev_path, char *path_buffer);
 
+/** Name of a device. */
 const char *ucs_topo_sys_device_get_name(ucs_sys_device_t sys_dev);
 
+/** Memory node of a device. */
 ucs_numa_node_t ucs_topo_sys_device_get_numa_node(ucs_sys_device_t sys_dev);
 
+/** Sets the memory node of a device. */
 ucs_status_t ucs_topo_sys_device_set_numa_node(ucs_sys_device_t sys_dev, ucs_numa_node_t numa_node);
 
+/** The user's value of a device. */
 size_t ucs_topo_sys_device_get_user_value(ucs_sys_device_t sys_dev);
 
+/** Sets the second device of a device. */
 ucs_status_t ucs_topo_sys_device_set_sys_dev_aux(ucs_sys_device_t sys_dev,
                                                  ucs_sys_device_t sys_dev_aux);
 
+/** Lets the path through the second device be used. */
 ucs_status_t ucs_topo_sys_device_enable_aux_path(ucs_sys_device_t sys_dev);
 
+/** 1 if devices can reach each other. */
 int ucs_topo_is_reachable(ucs_sys_device_t sys_dev, ucs_sys_device_t sys_dev_mem);
 
+/** 1 if devices are parts of one. */
 int ucs_topo_is_sibling(ucs_sys_device_t sys_dev, ucs_sys_device_t sys_dev_mem);
 
+/** 1 if a device is a part of one. */
 int ucs_topo_device_has_sibling(ucs_sys_device_t sys_dev);
 
+/** Number of devices. */
 unsigned int ucs_topo_num_devices(void);
 
+/** Writes all devices to a stream. */
 void ucs_topo_print_info(FILE *stream);
 
+/** Takes the known devices away, for tests. */
 ucs_global_state_t *ucs_topo_extract_state(void);
 
+/** Brings back what `ucs_topo_extract_state` took. */
 void ucs_topo_restore_state(ucs_global_state_t *state);
 
+/** Prepares the list of devices. */
 void ucs_topo_init(void);
 
+/** Frees the list of devices. */
 void ucs_topo_cleanup(void);
 
 /* The distance where nothing is known, and that of what can't be reached. */

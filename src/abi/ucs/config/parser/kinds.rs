@@ -2,6 +2,7 @@
 
 use crate::abi::prelude::*;
 
+/// Copies a string from `src` to `dest`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_clone_string(
     src: *const c_void,
@@ -12,11 +13,13 @@ pub unsafe extern "C" fn ucs_config_clone_string(
     NOT_IMPLEMENTED
 }
 
+/// Frees what a string holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_release_string(ptr: *mut c_void, arg: *const c_void) {
     let _ = (ptr, arg);
 }
 
+/// Copies an integer from `src` to `dest`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_clone_int(
     src: *const c_void,
@@ -27,6 +30,7 @@ pub unsafe extern "C" fn ucs_config_clone_int(
     NOT_IMPLEMENTED
 }
 
+/// Copies an unsigned integer from `src` to `dest`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_clone_uint(
     src: *const c_void,
@@ -37,6 +41,7 @@ pub unsafe extern "C" fn ucs_config_clone_uint(
     NOT_IMPLEMENTED
 }
 
+/// Copies an unsigned long from `src` to `dest`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_clone_ulong(
     src: *const c_void,
@@ -47,6 +52,7 @@ pub unsafe extern "C" fn ucs_config_clone_ulong(
     NOT_IMPLEMENTED
 }
 
+/// Copies a number from `src` to `dest`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_clone_double(
     src: *const c_void,
@@ -57,11 +63,14 @@ pub unsafe extern "C" fn ucs_config_clone_double(
     NOT_IMPLEMENTED
 }
 
+/// Describes for people what is accepted as a name from a list, in at most `max` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_help_enum(buf: *mut c_char, max: usize, arg: *const c_void) {
     let _ = (buf, max, arg);
 }
 
+/// Describes for people what is accepted as a name from a list, or a number, in at most `max`
+/// bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_help_uint_enum(
     buf: *mut c_char,
@@ -71,11 +80,13 @@ pub unsafe extern "C" fn ucs_config_help_uint_enum(
     let _ = (buf, max, arg);
 }
 
+/// Describes for people what is accepted as a list of names as bits, in at most `max` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_help_bitmap(buf: *mut c_char, max: usize, arg: *const c_void) {
     let _ = (buf, max, arg);
 }
 
+/// Copies a bandwidth with a name from `src` to `dest`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_clone_bw_spec(
     src: *const c_void,
@@ -86,11 +97,13 @@ pub unsafe extern "C" fn ucs_config_clone_bw_spec(
     NOT_IMPLEMENTED
 }
 
+/// Frees what a bandwidth with a name holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_release_bw_spec(ptr: *mut c_void, arg: *const c_void) {
     let _ = (ptr, arg);
 }
 
+/// Copies a range from `src` to `dest`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_clone_range_spec(
     src: *const c_void,
@@ -101,6 +114,7 @@ pub unsafe extern "C" fn ucs_config_clone_range_spec(
     NOT_IMPLEMENTED
 }
 
+/// Copies a list from `src` to `dest`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_clone_array(
     src: *const c_void,
@@ -111,16 +125,19 @@ pub unsafe extern "C" fn ucs_config_clone_array(
     NOT_IMPLEMENTED
 }
 
+/// Frees what a list holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_release_array(ptr: *mut c_void, arg: *const c_void) {
     let _ = (ptr, arg);
 }
 
+/// Describes for people what is accepted as a list, in at most `max` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_help_array(buf: *mut c_char, max: usize, arg: *const c_void) {
     let _ = (buf, max, arg);
 }
 
+/// Describes for people what is accepted as a list of paths, in at most `max` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_help_path_array(
     buf: *mut c_char,
@@ -130,6 +147,7 @@ pub unsafe extern "C" fn ucs_config_help_path_array(
     let _ = (buf, max, arg);
 }
 
+/// Copies a list of what is allowed or forbidden from `src` to `dest`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_clone_allow_list(
     src: *const c_void,
@@ -140,11 +158,14 @@ pub unsafe extern "C" fn ucs_config_clone_allow_list(
     NOT_IMPLEMENTED
 }
 
+/// Frees what a list of what is allowed or forbidden holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_release_allow_list(ptr: *mut c_void, arg: *const c_void) {
     let _ = (ptr, arg);
 }
 
+/// Describes for people what is accepted as a list of what is allowed or forbidden, in at most
+/// `max` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_help_allow_list(
     buf: *mut c_char,
@@ -154,6 +175,7 @@ pub unsafe extern "C" fn ucs_config_help_allow_list(
     let _ = (buf, max, arg);
 }
 
+/// Describes for people what is accepted as such a list, with ranges, in at most `max` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_help_allow_list_with_ranges(
     buf: *mut c_char,
@@ -163,6 +185,7 @@ pub unsafe extern "C" fn ucs_config_help_allow_list_with_ranges(
     let _ = (buf, max, arg);
 }
 
+/// Copies a table from `src` to `dest`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_clone_table(
     src: *const c_void,
@@ -173,16 +196,19 @@ pub unsafe extern "C" fn ucs_config_clone_table(
     NOT_IMPLEMENTED
 }
 
+/// Frees what a table holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_release_table(ptr: *mut c_void, arg: *const c_void) {
     let _ = (ptr, arg);
 }
 
+/// Describes for people what is accepted as a table, in at most `max` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_help_table(buf: *mut c_char, max: usize, arg: *const c_void) {
     let _ = (buf, max, arg);
 }
 
+/// Copies pairs of keys and values from `src` to `dest`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_clone_key_value(
     src: *const c_void,
@@ -193,11 +219,13 @@ pub unsafe extern "C" fn ucs_config_clone_key_value(
     NOT_IMPLEMENTED
 }
 
+/// Frees what pairs of keys and values holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_release_key_value(ptr: *mut c_void, arg: *const c_void) {
     let _ = (ptr, arg);
 }
 
+/// Describes for people what is accepted as pairs of keys and values, in at most `max` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_help_key_value(
     buf: *mut c_char,
@@ -207,6 +235,7 @@ pub unsafe extern "C" fn ucs_config_help_key_value(
     let _ = (buf, max, arg);
 }
 
+/// Describes the parts of pairs of keys and values for people.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_doc_key_value(
     strb: *mut ucs_string_buffer_t,
@@ -215,6 +244,7 @@ pub unsafe extern "C" fn ucs_config_doc_key_value(
     let _ = (strb, arg);
 }
 
+/// Copies a log level of a component from `src` to `dest`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_clone_log_comp(
     src: *const c_void,
@@ -225,21 +255,25 @@ pub unsafe extern "C" fn ucs_config_clone_log_comp(
     NOT_IMPLEMENTED
 }
 
+/// Frees what nothing holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_release_nop(ptr: *mut c_void, arg: *const c_void) {
     let _ = (ptr, arg);
 }
 
+/// Describes the parts of nothing for people.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_doc_nop(strb: *mut ucs_string_buffer_t, arg: *const c_void) {
     let _ = (strb, arg);
 }
 
+/// Describes for people what is accepted as a plain value, in at most `max` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_help_generic(buf: *mut c_char, max: usize, arg: *const c_void) {
     let _ = (buf, max, arg);
 }
 
+/// Copies all fields of a table.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_parser_clone_opts(
     src: *const c_void,
@@ -250,6 +284,7 @@ pub unsafe extern "C" fn ucs_config_parser_clone_opts(
     NOT_IMPLEMENTED
 }
 
+/// Frees all fields of a table.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_parser_release_opts(
     opts: *mut c_void,

@@ -2,6 +2,7 @@
 
 use crate::abi::prelude::*;
 
+/// Writes a string at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_string(
     buf: *mut c_char,
@@ -13,6 +14,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_string(
     0
 }
 
+/// Writes an integer at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_int(
     buf: *mut c_char,
@@ -24,6 +26,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_int(
     0
 }
 
+/// Writes an unsigned integer at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_uint(
     buf: *mut c_char,
@@ -35,6 +38,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_uint(
     0
 }
 
+/// Writes an unsigned long at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_ulong(
     buf: *mut c_char,
@@ -46,6 +50,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_ulong(
     0
 }
 
+/// Writes a positive number or "auto" at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_pos_double(
     buf: *mut c_char,
@@ -57,6 +62,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_pos_double(
     0
 }
 
+/// Writes a number at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_double(
     buf: *mut c_char,
@@ -68,6 +74,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_double(
     0
 }
 
+/// Writes a hexadecimal number or "auto" at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_hex(
     buf: *mut c_char,
@@ -79,6 +86,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_hex(
     0
 }
 
+/// Writes yes or no at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_bool(
     buf: *mut c_char,
@@ -90,6 +98,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_bool(
     0
 }
 
+/// Writes yes, no, try or auto at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_ternary_auto(
     buf: *mut c_char,
@@ -101,6 +110,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_ternary_auto(
     0
 }
 
+/// Writes on, off or auto at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_on_off_auto(
     buf: *mut c_char,
@@ -112,6 +122,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_on_off_auto(
     0
 }
 
+/// Writes a name from a list at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_enum(
     buf: *mut c_char,
@@ -123,6 +134,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_enum(
     0
 }
 
+/// Writes a name from a list, or a number at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_uint_enum(
     buf: *mut c_char,
@@ -134,6 +146,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_uint_enum(
     0
 }
 
+/// Writes a list of names as bits at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_bitmap(
     buf: *mut c_char,
@@ -145,6 +158,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_bitmap(
     0
 }
 
+/// Writes a number of bits at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_bitmask(
     buf: *mut c_char,
@@ -156,6 +170,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_bitmask(
     0
 }
 
+/// Writes a time in seconds at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_time(
     buf: *mut c_char,
@@ -167,6 +182,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_time(
     0
 }
 
+/// Writes a time in nanoseconds at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_time_units(
     buf: *mut c_char,
@@ -178,6 +194,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_time_units(
     0
 }
 
+/// Writes a bandwidth in bytes per second at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_bw(
     buf: *mut c_char,
@@ -189,6 +206,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_bw(
     0
 }
 
+/// Writes a bandwidth with a name at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_bw_spec(
     buf: *mut c_char,
@@ -200,6 +218,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_bw_spec(
     0
 }
 
+/// Writes a signal at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_signo(
     buf: *mut c_char,
@@ -211,6 +230,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_signo(
     0
 }
 
+/// Writes a size in bytes at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_memunits(
     buf: *mut c_char,
@@ -222,6 +242,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_memunits(
     0
 }
 
+/// Writes a number with a suffix at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_ulunits(
     buf: *mut c_char,
@@ -233,6 +254,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_ulunits(
     0
 }
 
+/// Writes a range at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_range_spec(
     buf: *mut c_char,
@@ -244,6 +266,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_range_spec(
     0
 }
 
+/// Writes a list at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_array(
     buf: *mut c_char,
@@ -255,6 +278,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_array(
     0
 }
 
+/// Writes a list of paths at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_path_array(
     buf: *mut c_char,
@@ -266,6 +290,8 @@ pub unsafe extern "C" fn ucs_config_sprintf_path_array(
     0
 }
 
+/// Writes a list of what is allowed or forbidden at `src` as text of at most `max` bytes; 1 if it
+/// could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_allow_list(
     buf: *mut c_char,
@@ -277,6 +303,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_allow_list(
     0
 }
 
+/// Writes pairs of keys and values at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sprintf_key_value(
     buf: *mut c_char,

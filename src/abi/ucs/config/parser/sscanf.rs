@@ -2,6 +2,7 @@
 
 use crate::abi::prelude::*;
 
+/// Reads a string from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_string(
     buf: *const c_char,
@@ -12,6 +13,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_string(
     0
 }
 
+/// Reads an integer from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_int(
     buf: *const c_char,
@@ -22,6 +24,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_int(
     0
 }
 
+/// Reads an unsigned integer from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_uint(
     buf: *const c_char,
@@ -32,6 +35,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_uint(
     0
 }
 
+/// Reads an unsigned long from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_ulong(
     buf: *const c_char,
@@ -42,6 +46,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_ulong(
     0
 }
 
+/// Reads a positive number or "auto" from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_pos_double(
     buf: *const c_char,
@@ -52,6 +57,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_pos_double(
     0
 }
 
+/// Reads a number from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_double(
     buf: *const c_char,
@@ -62,6 +68,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_double(
     0
 }
 
+/// Reads a hexadecimal number or "auto" from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_hex(
     buf: *const c_char,
@@ -72,6 +79,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_hex(
     0
 }
 
+/// Reads yes or no from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_bool(
     buf: *const c_char,
@@ -82,6 +90,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_bool(
     0
 }
 
+/// Reads yes, no or try from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_ternary(
     buf: *const c_char,
@@ -92,6 +101,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_ternary(
     0
 }
 
+/// Reads yes, no, try or auto from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_ternary_auto(
     buf: *const c_char,
@@ -102,6 +112,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_ternary_auto(
     0
 }
 
+/// Reads on or off from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_on_off(
     buf: *const c_char,
@@ -112,6 +123,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_on_off(
     0
 }
 
+/// Reads on, off or auto from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_on_off_auto(
     buf: *const c_char,
@@ -122,6 +134,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_on_off_auto(
     0
 }
 
+/// Reads a name from a list from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_enum(
     buf: *const c_char,
@@ -132,6 +145,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_enum(
     0
 }
 
+/// Reads a name from a list, or a number from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_uint_enum(
     buf: *const c_char,
@@ -142,6 +156,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_uint_enum(
     0
 }
 
+/// Reads a list of names as bits from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_bitmap(
     buf: *const c_char,
@@ -152,6 +167,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_bitmap(
     0
 }
 
+/// Reads a number of bits from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_bitmask(
     buf: *const c_char,
@@ -162,6 +178,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_bitmask(
     0
 }
 
+/// Reads a time in seconds from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_time(
     buf: *const c_char,
@@ -172,6 +189,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_time(
     0
 }
 
+/// Reads a time in nanoseconds from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_time_units(
     buf: *const c_char,
@@ -182,6 +200,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_time_units(
     0
 }
 
+/// Reads a bandwidth in bytes per second from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_bw(
     buf: *const c_char,
@@ -192,6 +211,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_bw(
     0
 }
 
+/// Reads a bandwidth with a name from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_bw_spec(
     buf: *const c_char,
@@ -202,6 +222,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_bw_spec(
     0
 }
 
+/// Reads a signal from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_signo(
     buf: *const c_char,
@@ -212,6 +233,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_signo(
     0
 }
 
+/// Reads a size in bytes from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_memunits(
     buf: *const c_char,
@@ -222,6 +244,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_memunits(
     0
 }
 
+/// Reads a number with a suffix from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_ulunits(
     buf: *const c_char,
@@ -232,6 +255,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_ulunits(
     0
 }
 
+/// Reads a range from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_range_spec(
     buf: *const c_char,
@@ -242,6 +266,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_range_spec(
     0
 }
 
+/// Reads a list from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_array(
     buf: *const c_char,
@@ -252,6 +277,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_array(
     0
 }
 
+/// Reads a list of paths from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_path_array(
     buf: *const c_char,
@@ -262,6 +288,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_path_array(
     0
 }
 
+/// Reads a list of what is allowed or forbidden from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_allow_list(
     buf: *const c_char,
@@ -272,6 +299,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_allow_list(
     0
 }
 
+/// Reads such a list, with ranges from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_allow_list_with_ranges(
     buf: *const c_char,
@@ -282,6 +310,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_allow_list_with_ranges(
     0
 }
 
+/// Reads a table from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_table(
     buf: *const c_char,
@@ -292,6 +321,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_table(
     0
 }
 
+/// Reads pairs of keys and values from `buf` to `dest`; 1 if it could.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_sscanf_key_value(
     buf: *const c_char,

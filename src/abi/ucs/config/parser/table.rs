@@ -4,6 +4,7 @@ use crate::abi::prelude::*;
 use crate::abi::ucs::text;
 use crate::ucs::config::{self, Config, Kind, Print};
 
+/// Sets all fields of a table to their defaults.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_parser_set_default_values(
     opts: *mut c_void,
@@ -13,6 +14,7 @@ pub unsafe extern "C" fn ucs_config_parser_set_default_values(
     NOT_IMPLEMENTED
 }
 
+/// Reads the variables of one configuration file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_parse_config_file(
     dir_path: *const c_char,
@@ -22,9 +24,11 @@ pub unsafe extern "C" fn ucs_config_parse_config_file(
     let _ = (dir_path, file_name, override_);
 }
 
+/// Reads the variables of all configuration files, once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_parse_config_files() {}
 
+/// Fills a struct by its table: defaults, files, environment.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_parser_fill_opts(
     opts: *mut c_void,
@@ -36,6 +40,7 @@ pub unsafe extern "C" fn ucs_config_parser_fill_opts(
     NOT_IMPLEMENTED
 }
 
+/// Writes a struct as text by its table.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_parser_print_opts(
     stream: *mut FILE,
@@ -59,6 +64,8 @@ pub unsafe extern "C" fn ucs_config_parser_print_opts(
     );
 }
 
+/// Writes all registered tables as text. The filter is the fifth argument, which callers built with
+/// UCX 1.13 don't pass.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_parser_print_all_opts(
     stream: *mut FILE,
@@ -88,6 +95,7 @@ pub unsafe extern "C" fn ucs_config_parser_print_all_opts(
     unsafe { crate::sys::stdio::write_stream(stream, listing.as_bytes()) };
 }
 
+/// Value of one field as text of at most `max` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_parser_get_value(
     opts: *mut c_void,
@@ -100,6 +108,7 @@ pub unsafe extern "C" fn ucs_config_parser_get_value(
     NOT_IMPLEMENTED
 }
 
+/// Sets one field by its name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_parser_set_value(
     opts: *mut c_void,
@@ -112,6 +121,7 @@ pub unsafe extern "C" fn ucs_config_parser_set_value(
     NOT_IMPLEMENTED
 }
 
+/// Writes, once, which variables are set, and warns of those that nothing reads.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_parser_print_env_vars_once(env_prefix: *const c_char) {
     // SAFETY: a C string or NULL.
@@ -125,6 +135,7 @@ pub unsafe extern "C" fn ucs_config_parser_print_env_vars_once(env_prefix: *cons
     }
 }
 
+/// Size in bytes; `auto_size` for "auto", at most `max_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_memunits_get(
     config_size: usize,
@@ -137,6 +148,7 @@ pub unsafe extern "C" fn ucs_config_memunits_get(
     }
 }
 
+/// Index of a name in a list that may hold patterns, or -1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_names_search(
     config_names: *const ucs_config_names_array_t,
@@ -157,6 +169,7 @@ pub unsafe extern "C" fn ucs_config_names_search(
     -1
 }
 
+/// Appends the variables that are set, as text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_parser_get_env_vars(
     env_strb: *mut ucs_string_buffer_t,
@@ -179,9 +192,11 @@ pub unsafe extern "C" fn ucs_config_parser_get_env_vars(
     }
 }
 
+/// Frees what the parser keeps.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_parser_cleanup() {}
 
+/// 1 if a table has a field of this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_parser_has_field(
     fields: *const ucs_config_field_t,
@@ -192,6 +207,7 @@ pub unsafe extern "C" fn ucs_config_parser_has_field(
     0
 }
 
+/// 1 if a registered table has a field of this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_global_list_has_field(name: *const c_char) -> c_int {
     // SAFETY: a C string or NULL.
@@ -201,6 +217,7 @@ pub unsafe extern "C" fn ucs_config_global_list_has_field(name: *const c_char) -
     c_int::from(known)
 }
 
+/// 1 if a list allows nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_is_allow_list_empty(
     allow_list: *const ucs_config_allow_list_t,
@@ -213,6 +230,7 @@ pub unsafe extern "C" fn ucs_config_is_allow_list_empty(
     c_int::from(list.is_none_or(empty))
 }
 
+/// 1 if all lists allow nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_are_all_allow_lists_empty(
     allow_lists: *const ucs_config_allow_list_t,

@@ -23,6 +23,7 @@ pub const UCS_VFS_TYPE_ULONG: ucs_vfs_primitive_type_t = 16389;
 pub const UCS_VFS_TYPE_SSIZET: ucs_vfs_primitive_type_t = 5;
 pub const UCS_VFS_TYPE_SIZET: ucs_vfs_primitive_type_t = 16389;
 
+/// Writes an address.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_vfs_show_memory_address(
     obj: *mut c_void,
@@ -33,6 +34,7 @@ pub unsafe extern "C" fn ucs_vfs_show_memory_address(
     let _ = (obj, strb, arg_ptr, arg_u64);
 }
 
+/// Writes a plain value.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_vfs_show_primitive(
     obj: *mut c_void,
@@ -43,6 +45,7 @@ pub unsafe extern "C" fn ucs_vfs_show_primitive(
     let _ = (obj, strb, arg_ptr, arg_u64);
 }
 
+/// Writes a number with a suffix.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_vfs_show_ulunits(
     obj: *mut c_void,
@@ -53,6 +56,7 @@ pub unsafe extern "C" fn ucs_vfs_show_ulunits(
     let _ = (obj, strb, arg_ptr, arg_u64);
 }
 
+/// Writes a size in bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_vfs_show_memunits(
     obj: *mut c_void,

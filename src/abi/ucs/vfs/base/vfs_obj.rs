@@ -30,16 +30,19 @@ pub struct ucs_vfs_path_info_t {
     pub mode: c_int,
 }
 
+/// Removes an object and what is under it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_vfs_obj_remove(obj: *mut c_void) {
     let _ = obj;
 }
 
+/// Lets a folder be filled again when it is read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_vfs_obj_set_dirty(obj: *mut c_void, refresh_cb: ucs_vfs_refresh_cb_t) {
     let _ = (obj, refresh_cb);
 }
 
+/// What is at a path.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_vfs_path_get_info(
     path: *const c_char,
@@ -49,6 +52,7 @@ pub unsafe extern "C" fn ucs_vfs_path_get_info(
     NOT_IMPLEMENTED
 }
 
+/// Reads a file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_vfs_path_read_file(
     path: *const c_char,
@@ -58,6 +62,7 @@ pub unsafe extern "C" fn ucs_vfs_path_read_file(
     NOT_IMPLEMENTED
 }
 
+/// Writes a file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_vfs_path_write_file(
     path: *const c_char,
@@ -68,6 +73,7 @@ pub unsafe extern "C" fn ucs_vfs_path_write_file(
     NOT_IMPLEMENTED
 }
 
+/// Lists a folder.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_vfs_path_list_dir(
     path: *const c_char,
@@ -78,6 +84,7 @@ pub unsafe extern "C" fn ucs_vfs_path_list_dir(
     NOT_IMPLEMENTED
 }
 
+/// Where a link leads.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_vfs_path_get_link(
     path: *const c_char,
@@ -89,12 +96,14 @@ pub unsafe extern "C" fn ucs_vfs_path_get_link(
 
 // Variadic: the bodies are in C (see `variadic.c`), only declared here.
 unsafe extern "C" {
+    /// Adds a folder for an object.
     pub fn ucs_vfs_obj_add_dir(
         parent_obj: *mut c_void,
         obj: *mut c_void,
         rel_path: *const c_char,
         ...
     ) -> ucs_status_t;
+    /// Adds a file that can be read.
     pub fn ucs_vfs_obj_add_ro_file(
         obj: *mut c_void,
         read_cb: ucs_vfs_file_read_cb_t,
@@ -103,6 +112,7 @@ unsafe extern "C" {
         rel_path: *const c_char,
         ...
     ) -> ucs_status_t;
+    /// Adds a file that can be read and written.
     pub fn ucs_vfs_obj_add_rw_file(
         obj: *mut c_void,
         read_cb: ucs_vfs_file_read_cb_t,
@@ -112,6 +122,7 @@ unsafe extern "C" {
         rel_path: *const c_char,
         ...
     ) -> ucs_status_t;
+    /// Adds a link to another object.
     pub fn ucs_vfs_obj_add_sym_link(
         obj: *mut c_void,
         target_obj: *mut c_void,

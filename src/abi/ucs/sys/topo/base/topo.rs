@@ -45,10 +45,13 @@ pub struct ucs_sys_bus_id {
     pub function: u8,
 }
 
+/// Distance of devices.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ucs_sys_dev_distance {
+    /// Seconds.
     pub latency: f64,
+    /// Bytes per second.
     pub bandwidth: f64,
 }
 
@@ -60,9 +63,11 @@ pub struct ucs_sys_topo_ops {
     pub get_memory_distance_for_cpuset: ucs_topo_get_memory_distance_for_cpuset_func_t,
 }
 
+/// Forgets which source of the topology is used.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sys_topo_reset_provider() {}
 
+/// Adds a source of the topology.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sys_topo_provider_push(
     ops: *const ucs_sys_topo_ops_t,
@@ -71,9 +76,11 @@ pub unsafe extern "C" fn ucs_sys_topo_provider_push(
     NOT_IMPLEMENTED
 }
 
+/// Removes the source of the topology that was added last.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sys_topo_provider_pop() {}
 
+/// Index of the device at a bus address; added if it is new.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_find_device_by_bus_id(
     bus_id: *const ucs_sys_bus_id_t,
@@ -88,6 +95,7 @@ pub unsafe extern "C" fn ucs_topo_find_device_by_bus_id(
     }
 }
 
+/// The same, for a device and a value of the user.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_find_device_by_bus_id_and_user_value(
     bus_id: *const ucs_sys_bus_id_t,
@@ -107,6 +115,7 @@ pub unsafe extern "C" fn ucs_topo_find_device_by_bus_id_and_user_value(
     }
 }
 
+/// Bus address of a device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_get_device_bus_id(
     sys_dev: ucs_sys_device_t,
@@ -122,6 +131,7 @@ pub unsafe extern "C" fn ucs_topo_get_device_bus_id(
     unsafe { put(bus_id, id) }
 }
 
+/// A bus address as a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_get_bus_id_bit_repr(
     bus_id: *const ucs_sys_bus_id_t,
@@ -135,6 +145,7 @@ pub unsafe extern "C" fn ucs_topo_get_bus_id_bit_repr(
     })
 }
 
+/// Latency in seconds and bandwidth in bytes per second between two devices.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_get_distance(
     device1: ucs_sys_device_t,
@@ -145,6 +156,7 @@ pub unsafe extern "C" fn ucs_topo_get_distance(
     unsafe { put(distance, Ok(c_distance(topo::distance(device1, device2)))) }
 }
 
+/// The same between a device and the memory of this process's processors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_get_memory_distance(
     device: ucs_sys_device_t,
@@ -156,6 +168,7 @@ pub unsafe extern "C" fn ucs_topo_get_memory_distance(
     unsafe { put(distance, Ok(c_distance(topo::NEAR))) };
 }
 
+/// The same for given processors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_get_memory_distance_for_cpuset(
     device: ucs_sys_device_t,
@@ -167,6 +180,7 @@ pub unsafe extern "C" fn ucs_topo_get_memory_distance_for_cpuset(
     unsafe { ucs_topo_get_memory_distance(device, distance) };
 }
 
+/// A distance as text of at most `max` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_distance_str(
     distance: *const ucs_sys_dev_distance_t,
@@ -192,6 +206,7 @@ pub unsafe extern "C" fn ucs_topo_distance_str(
     buffer
 }
 
+/// Compares distances: negative if the first is better.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_distance_cmp(
     distance1: *const ucs_sys_dev_distance_t,
@@ -208,6 +223,7 @@ pub unsafe extern "C" fn ucs_topo_distance_cmp(
     })
 }
 
+/// Device of a folder in sysfs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_get_sysfs_dev(
     dev_name: *const c_char,
@@ -224,6 +240,7 @@ pub unsafe extern "C" fn ucs_topo_get_sysfs_dev(
     number
 }
 
+/// Bus address of a device as text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_sys_device_bdf_name(
     sys_dev: ucs_sys_device_t,
@@ -240,6 +257,7 @@ pub unsafe extern "C" fn ucs_topo_sys_device_bdf_name(
     buffer
 }
 
+/// Device of a bus address as text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_find_device_by_bdf_name(
     name: *const c_char,
@@ -255,6 +273,7 @@ pub unsafe extern "C" fn ucs_topo_find_device_by_bdf_name(
     }
 }
 
+/// Names a device; a name of higher priority wins.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_sys_device_set_name(
     sys_dev: ucs_sys_device_t,
@@ -268,6 +287,7 @@ pub unsafe extern "C" fn ucs_topo_sys_device_set_name(
         .into()
 }
 
+/// Bandwidth of a device's PCI link in bytes per second.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_get_pci_bw(
     dev_name: *const c_char,
@@ -280,6 +300,7 @@ pub unsafe extern "C" fn ucs_topo_get_pci_bw(
     topo::pci_bandwidth(std::path::Path::new(&*path)).unwrap_or(f64::MAX)
 }
 
+/// The real folder in sysfs of a device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_resolve_sysfs_path(
     dev_path: *const c_char,
@@ -289,11 +310,13 @@ pub unsafe extern "C" fn ucs_topo_resolve_sysfs_path(
     core::ptr::null()
 }
 
+/// Name of a device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_sys_device_get_name(sys_dev: ucs_sys_device_t) -> *const c_char {
     topo::name(sys_dev).as_ptr()
 }
 
+/// Memory node of a device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_sys_device_get_numa_node(
     sys_dev: ucs_sys_device_t,
@@ -301,6 +324,7 @@ pub unsafe extern "C" fn ucs_topo_sys_device_get_numa_node(
     topo::numa_node(sys_dev)
 }
 
+/// Sets the memory node of a device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_sys_device_set_numa_node(
     sys_dev: ucs_sys_device_t,
@@ -311,11 +335,13 @@ pub unsafe extern "C" fn ucs_topo_sys_device_set_numa_node(
         .into()
 }
 
+/// The user's value of a device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_sys_device_get_user_value(sys_dev: ucs_sys_device_t) -> usize {
     topo::user_value(sys_dev).unwrap_or(topo::NO_USER_VALUE)
 }
 
+/// Sets the second device of a device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_sys_device_set_sys_dev_aux(
     sys_dev: ucs_sys_device_t,
@@ -325,6 +351,7 @@ pub unsafe extern "C" fn ucs_topo_sys_device_set_sys_dev_aux(
     NOT_IMPLEMENTED
 }
 
+/// Lets the path through the second device be used.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_sys_device_enable_aux_path(
     sys_dev: ucs_sys_device_t,
@@ -333,6 +360,7 @@ pub unsafe extern "C" fn ucs_topo_sys_device_enable_aux_path(
     NOT_IMPLEMENTED
 }
 
+/// 1 if devices can reach each other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_is_reachable(
     sys_dev: ucs_sys_device_t,
@@ -343,6 +371,7 @@ pub unsafe extern "C" fn ucs_topo_is_reachable(
     1
 }
 
+/// 1 if devices are parts of one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_is_sibling(
     sys_dev: ucs_sys_device_t,
@@ -352,17 +381,20 @@ pub unsafe extern "C" fn ucs_topo_is_sibling(
     0
 }
 
+/// 1 if a device is a part of one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_device_has_sibling(sys_dev: ucs_sys_device_t) -> c_int {
     let _ = sys_dev;
     0
 }
 
+/// Number of devices.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_num_devices() -> c_uint {
     topo::count() as c_uint
 }
 
+/// Writes all devices to a stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_print_info(stream: *mut FILE) {
     if stream.is_null() {
@@ -379,19 +411,23 @@ pub unsafe extern "C" fn ucs_topo_print_info(stream: *mut FILE) {
     unsafe { crate::sys::stdio::write_stream(stream, text.as_bytes()) };
 }
 
+/// Takes the known devices away, for tests.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_extract_state() -> *mut ucs_global_state_t {
     core::ptr::null_mut()
 }
 
+/// Brings back what `ucs_topo_extract_state` took.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_restore_state(state: *mut ucs_global_state_t) {
     let _ = state;
 }
 
+/// Prepares the list of devices.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_init() {}
 
+/// Frees the list of devices.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_cleanup() {}
 

@@ -36,7 +36,7 @@ def mpirun(program, libdir, tls, ranks, *args):
     env |= {"LD_LIBRARY_PATH": str(libdir), "UCX_TLS": tls}
     try:
         result = subprocess.run(
-            command, env=env, capture_output=True, text=True, timeout=120, check=False
+            command, env=env, capture_output=True, text=True, timeout=300, check=False
         )
     except subprocess.TimeoutExpired as timeout:
         sys.exit(f"FAILED: {tls}, {ranks} ranks, {libdir}: no end after {timeout.timeout} s")

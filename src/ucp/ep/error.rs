@@ -62,7 +62,10 @@ impl Endpoint {
             _ if self.is_owned() => {
                 crate::ucs_error!("connection to {} failed: {error}", self.peer_name);
             }
-            _ => crate::ucs_diag!("connection from {} failed: {error}", self.peer_name),
+            _ => {
+                crate::ucs_diag!("connection from {} failed: {error}", self.peer_name);
+                self.worker.forget_endpoint(self);
+            }
         }
     }
 }

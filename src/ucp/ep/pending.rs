@@ -191,11 +191,16 @@ impl Endpoint {
                 self.flush_lanes(req, flush);
                 Tried::Gone
             }
-            op @ Op::Fetch(_) => {
-                req.set_op(op);
-                rndv::run_fetch(&self.worker, req);
-                Tried::Gone
-            }
+            Op::Fetch(flight) => match flight.drive(self) {
+                Driven::Blocked(flight) => {
+                    req.set_op(Op::Fetch(flight));
+                    Tried::Blocked
+                }
+                driven => {
+                    rndv::settle_fetch(&self.worker, req, self, driven);
+                    Tried::Gone
+                }
+            },
             other => {
                 req.set_op(other);
                 Tried::Gone

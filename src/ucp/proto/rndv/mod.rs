@@ -54,8 +54,8 @@ pub fn receive(worker: &Worker, req: ReqRef, buf: RecvBuf, rts: &Rts) {
     ep.op_started(req);
     let op = worker.name_op(req);
     if rts.address != 0 && ep.fetch_lane().is_some() && buf.pieces(0, 1, 1).is_some() {
-        req.set_op(Op::Fetch(Flight::new(Fetch::new(buf, rts, total, op))));
-        run_fetch(worker, req);
+        let flight = Flight::new(Fetch::new(buf, rts, total, op));
+        settle_fetch(worker, req, &ep, flight.drive(&ep));
     } else {
         ask(worker, req, buf, rts.op, 0, total);
     }
@@ -83,14 +83,6 @@ pub fn ask(
     ep.send_control(am::RTR, Rtr::LEN, |w| rtr.encode(w));
 }
 
-/// Drives a fetch.
-pub fn run_fetch(worker: &Worker, req: ReqRef) {
-    let (Op::Fetch(flight), Some(ep)) = (req.take_op(), req.ep()) else {
-        return;
-    };
-    settle_fetch(worker, req, &ep, flight.drive(&ep));
-}
-
 /// What a fetch had posted has ended.
 pub fn fetch_completed(
     worker: &Worker,
@@ -109,7 +101,8 @@ pub fn fetch_completed(
     settle_fetch(worker, req, &ep, driven);
 }
 
-fn settle_fetch(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, driven: Driven<Fetch>) {
+/// Acts on what became of a fetch.
+pub fn settle_fetch(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, driven: Driven<Fetch>) {
     match driven {
         Driven::Blocked(flight) => {
             req.set_op(Op::Fetch(flight));

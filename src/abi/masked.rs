@@ -3,17 +3,19 @@
 use super::prelude::*;
 
 macro_rules! masked {
-    ($($mask:ty: $($name:ident)*;)*) => { $($(
-        // SAFETY: the first member is the mask, of this type.
+    ($($field:ident $mask:ty: $($name:ident)*;)*) => { $($(
+        // SAFETY: the first member is the mask, of this type, as the assertions say.
         unsafe impl Masked for $name {
             type Mask = $mask;
         }
+        const _: () = assert!(core::mem::offset_of!($name, $field) == 0);
+        const _: fn(&$name) -> $mask = |s| s.$field;
     )*)* };
 }
 
 masked! {
-    u32: ucp_request_param_t;
-    u64: uct_ep_op_info uct_ep_outstanding_purge_params_t
+    op_attr_mask u32: ucp_request_param_t;
+    field_mask u64: uct_ep_op_info uct_ep_outstanding_purge_params_t
         ucp_am_handler_param
         ucp_conn_request_attr
         ucp_context_attr

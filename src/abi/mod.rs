@@ -3,7 +3,8 @@
 //!
 //! The headers are generated from these modules, so everything here is written out plainly: no
 //! macro makes an export. An enumeration is an integer alias with constants of that alias (C can
-//! put any value in it); the header generator turns such a group into a C `enum`.
+//! put any value in it); the header generator turns such a group into a C `enum`. `make headers` is
+//! due after every change here, also of a comment; what Rust can't say is in `fragments`.
 //!
 //! An entry point checks its arguments, turns pointers into safe types and calls the layer below.
 #![allow(

@@ -12,8 +12,9 @@ use super::config::{MdConfig, TcpConfig};
 
 /// Assumed where the driver doesn't know, as UCX does.
 const UNKNOWN_SPEED_MBPS: u32 = 100;
-/// Longest payload of one large frame.
-const MAX_ZCOPY: usize = 1 << 30;
+/// Longest payload of one large frame. A longer one would save next to nothing in sending, but a
+/// receiver that has no place for it yet must gather all of it before it is copied.
+const MAX_ZCOPY: usize = 128 << 10;
 const ARPHRD_ETHER: u32 = 1;
 const ARPHRD_INFINIBAND: u32 = 32;
 

@@ -74,6 +74,8 @@ pub struct Shared {
     pub deadline: Cell<Option<Instant>>,
     pub scratch: RefCell<Vec<u8>>,
     pub rx_buffer: Cell<Vec<u8>>,
+    /// An empty vector to gather the next long message in.
+    pub rx_spare: Cell<Vec<u8>>,
     /// The connection that data came from last.
     pub hot: RefCell<Option<Rc<Conn>>>,
     polls: Cell<u32>,
@@ -141,6 +143,7 @@ impl Shared {
             deadline: Cell::new(None),
             scratch: RefCell::new(vec![0; config.tx_seg_size + 64]),
             rx_buffer: Cell::new(vec![0; rx_size]),
+            rx_spare: Cell::default(),
             hot: RefCell::new(None),
             polls: Cell::new(0),
             idle_polls: Cell::new(0),

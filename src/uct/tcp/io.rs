@@ -32,13 +32,14 @@ pub fn copy_to(place: NonNull<u8>, data: &[u8]) {
 pub fn recv_append(fd: RawFd, buffer: &mut Vec<u8>, want: usize) -> io::Result<usize> {
     /// A length that a peer only claims isn't allocated before its bytes come.
     const STEP: usize = 1 << 20;
+    /// Less room than this isn't worth a call.
+    const MIN_READ: usize = 64 << 10;
     let missing = want.saturating_sub(buffer.len());
     if missing == 0 {
         return Err(ErrorKind::WouldBlock.into());
     }
-    let room = buffer.capacity() - buffer.len();
-    if room == 0 {
-        let step = missing.min(STEP.max(buffer.len()));
+    let step = missing.min(STEP.max(buffer.len()));
+    if buffer.capacity() - buffer.len() < step.min(MIN_READ) {
         buffer
             .try_reserve_exact(step)
             .map_err(|_| io::Error::from(ErrorKind::OutOfMemory))?;

@@ -17,6 +17,8 @@ use super::wire::{FRAME_LEN, Frame};
 const READS: usize = 8;
 /// After a long message the next is likely long too: only its head is read to the buffer.
 const HEAD: usize = 512;
+/// Memory that an interface keeps to gather messages in.
+const KEEP_GATHERED: usize = 1 << 20;
 /// Memory that a connection keeps for the rests of frames.
 const KEEP: usize = 16 << 10;
 
@@ -215,9 +217,13 @@ impl Shared {
                 Ok(0) => Step::End(None, false),
                 Ok(_) if data.len() < *want => Step::More(1),
                 Ok(_) => {
-                    let (id, data) = (*id, mem::take(data));
+                    let (id, mut data) = (*id, mem::take(data));
                     rx.mode = Mode::default();
                     events.am(id, &data);
+                    if data.capacity() <= KEEP_GATHERED {
+                        data.clear();
+                        self.rx_spare.set(data);
+                    }
                     Step::More(1)
                 }
                 Err(error) => failed(error, false),
@@ -225,7 +231,7 @@ impl Shared {
             Mode::Place(large) => match large.read(fd, buffer, events) {
                 None => {
                     let want = large.header.len() + large.total;
-                    rx.mode = gather(large.id, &large.header, want);
+                    rx.mode = self.gather(large.id, &large.header, want);
                     Step::More(0)
                 }
                 Some(Ok(0)) => Step::End(None, false),
@@ -269,7 +275,7 @@ impl Shared {
                             events.am(id, message);
                         }
                         None if FRAME_LEN + len > capacity => {
-                            rx.mode = gather(id, body, len);
+                            rx.mode = self.gather(id, body, len);
                             return Step::More(count);
                         }
                         None => break,
@@ -297,7 +303,7 @@ impl Shared {
                         };
                         rx.mode = match large.feed(part, events) {
                             Ok(()) => Mode::Place(large),
-                            Err(()) => gather(id, body, header + payload),
+                            Err(()) => self.gather(id, body, header + payload),
                         };
                         return Step::More(count + 1);
                     } else {
@@ -327,10 +333,11 @@ impl Shared {
     }
 }
 
-fn gather(id: u8, part: &[u8], want: usize) -> Mode {
-    Mode::Gather {
-        id,
-        data: part.to_vec(),
-        want,
+impl Shared {
+    /// Starts gathering, with what is here.
+    fn gather(&self, id: u8, part: &[u8], want: usize) -> Mode {
+        let mut data = self.rx_spare.take();
+        data.extend_from_slice(part);
+        Mode::Gather { id, data, want }
     }
 }

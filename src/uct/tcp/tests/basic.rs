@@ -65,10 +65,10 @@ fn limits_are_checked() {
 #[test]
 fn large_messages_are_placed() {
     for (step, size) in [
-        (usize::MAX, 3 << 20),
-        (1000, 300_000),
-        (1, 100_000),
-        (70_000, 1 << 20),
+        (usize::MAX, 128 << 10),
+        (1000, 128 << 10),
+        (1, 70_000),
+        (70_000, 100_000),
     ] {
         let (a, b) = (Node::new(), Node::new());
         let ep = a.connect(&b, 1);
@@ -101,7 +101,7 @@ fn large_messages_are_placed() {
 fn discarded_messages_leave_the_stream_whole() {
     let (a, b) = (Node::new(), Node::new());
     let ep = a.connect(&b, 1);
-    let data = pattern(500_000, 5);
+    let data = pattern(128 << 10, 5);
     b.log
         .places
         .borrow_mut()

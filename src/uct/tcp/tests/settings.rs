@@ -15,7 +15,7 @@ fn exchange(a: &Node, b: &Node) {
         let short = pattern(attr.max_short, 1);
         let all = pattern(attr.max_bcopy, 2);
         let head = pattern(attr.max_zcopy_header, 3);
-        let body = pattern(1_000_003, 4);
+        let body = pattern(attr.max_zcopy - 5, 4);
         from.post(&[to], || ep.am_short(1, 7, &short));
         from.post(&[to], || {
             ep.am_bcopy(2, all.len(), &mut |place| {

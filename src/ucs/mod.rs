@@ -2,10 +2,13 @@
 
 pub mod arch;
 pub mod async_thread;
+pub mod callbackq;
 pub mod config;
 pub mod crc;
 pub mod host;
 pub mod log;
+pub mod math;
+pub mod numa;
 pub mod sockaddr;
 pub mod status;
 pub mod strings;

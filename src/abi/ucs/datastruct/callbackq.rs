@@ -1,12 +1,14 @@
 //! `ucs/datastruct/callbackq.h`.
 
 use crate::abi::prelude::*;
+use crate::ucs::callbackq::CallbackQueue;
 
 pub const UCS_CALLBACKQ_FAST_COUNT: i32 = 7;
 pub const UCS_CALLBACKQ_ID_NULL: i32 = -1;
 
+/// The callbacks: only the first element of the public array is in use, and calls these.
 pub struct ucs_callbackq_priv {
-    _opaque: [u8; 0],
+    queue: CallbackQueue<Callback>,
 }
 
 pub type ucs_callbackq_t = ucs_callbackq;
@@ -36,14 +38,37 @@ pub struct ucs_callbackq {
 /// Makes a queue of callbacks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_callbackq_init(cbq: *mut ucs_callbackq_t) -> ucs_status_t {
-    let _ = cbq;
-    NOT_IMPLEMENTED
+    if cbq.is_null() {
+        return Error::InvalidParam.into();
+    }
+    let queue = CallbackQueue::new();
+    let private = Box::into_raw(Box::new(ucs_callbackq_priv { queue }));
+    // SAFETY: not NULL, so the caller's own. All zero ends the array for either version's stride.
+    unsafe {
+        core::ptr::write_bytes(cbq, 0, 1);
+        (*cbq).fast_elems[0] = ucs_callbackq_elem {
+            cb: Some(dispatch),
+            arg: private.cast(),
+        };
+        (*cbq).priv_ = private;
+    }
+    Status::OK
 }
 
 /// Frees what a queue holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_callbackq_cleanup(cbq: *mut ucs_callbackq_t) {
-    let _ = cbq;
+    // SAFETY: NULL or initialised; the box is dropped once.
+    unsafe {
+        if let Some(cbq) = cbq.as_mut().filter(|cbq| !cbq.priv_.is_null()) {
+            let private = Box::from_raw(cbq.priv_);
+            let left = private.queue.len();
+            if left > 0 {
+                crate::ucs_debug!("{left} callbacks remain in the queue {:p}", cbq);
+            }
+            core::ptr::write_bytes(cbq, 0, 1);
+        }
+    }
 }
 
 /// Adds a callback that is called at each dispatch; returns its id.
@@ -53,15 +78,19 @@ pub unsafe extern "C" fn ucs_callbackq_add(
     cb: ucs_callback_t,
     arg: *mut c_void,
 ) -> c_int {
-    let _ = (cbq, cb, arg);
-    0
+    // SAFETY: NULL or initialised.
+    match (unsafe { queue(cbq) }, cb) {
+        (Some(queue), Some(cb)) => queue.add(Callback { cb, arg }),
+        _ => UCS_CALLBACKQ_ID_NULL,
+    }
 }
 
 /// Takes a callback out; returns its argument.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_callbackq_remove(cbq: *mut ucs_callbackq_t, id: c_int) -> *mut c_void {
-    let _ = (cbq, id);
-    core::ptr::null_mut()
+    // SAFETY: NULL or initialised.
+    let removed = unsafe { queue(cbq) }.and_then(|queue| queue.remove(id));
+    removed.map_or(core::ptr::null_mut(), |callback| callback.arg)
 }
 
 /// Like `ucs_callbackq_add`, from any thread.
@@ -71,8 +100,8 @@ pub unsafe extern "C" fn ucs_callbackq_add_safe(
     cb: ucs_callback_t,
     arg: *mut c_void,
 ) -> c_int {
-    let _ = (cbq, cb, arg);
-    0
+    // SAFETY: the caller's own arguments, passed on: every change is safe here.
+    unsafe { ucs_callbackq_add(cbq, cb, arg) }
 }
 
 /// Like `ucs_callbackq_remove`, from any thread.
@@ -81,8 +110,8 @@ pub unsafe extern "C" fn ucs_callbackq_remove_safe(
     cbq: *mut ucs_callbackq_t,
     id: c_int,
 ) -> *mut c_void {
-    let _ = (cbq, id);
-    core::ptr::null_mut()
+    // SAFETY: the caller's own arguments, passed on: every change is safe here.
+    unsafe { ucs_callbackq_remove(cbq, id) }
 }
 
 /// Adds a callback that is called once.
@@ -93,7 +122,10 @@ pub unsafe extern "C" fn ucs_callbackq_add_oneshot(
     cb: ucs_callback_t,
     arg: *mut c_void,
 ) {
-    let _ = (cbq, key, cb, arg);
+    // SAFETY: NULL or initialised.
+    if let (Some(queue), Some(cb)) = (unsafe { queue(cbq) }, cb) {
+        queue.add_once(key as usize, Callback { cb, arg });
+    }
 }
 
 /// Takes out the callbacks of a key for which the predicate holds.
@@ -104,5 +136,44 @@ pub unsafe extern "C" fn ucs_callbackq_remove_oneshot(
     pred: ucs_callbackq_predicate_t,
     arg: *mut c_void,
 ) {
-    let _ = (cbq, key, pred, arg);
+    // SAFETY: NULL or initialised.
+    let (Some(queue), Some(pred)) = (unsafe { queue(cbq) }, pred) else {
+        return;
+    };
+    queue.remove_once(key as usize, |callback| {
+        let elem = ucs_callbackq_elem {
+            cb: Some(callback.cb),
+            arg: callback.arg,
+        };
+        // SAFETY: the caller's predicate, with an element that lives for the call.
+        unsafe { pred(&elem, arg) != 0 }
+    });
+}
+
+/// A callback of C code.
+#[derive(Clone, Copy)]
+struct Callback {
+    cb: unsafe extern "C" fn(arg: *mut c_void) -> c_uint,
+    arg: *mut c_void,
+}
+
+// SAFETY: by the API a callback may be added by one thread and called by another.
+unsafe impl Send for Callback {}
+// SAFETY: as above.
+unsafe impl Sync for Callback {}
+
+/// The one callback that C code sees: calls all others.
+unsafe extern "C" fn dispatch(arg: *mut c_void) -> c_uint {
+    let private: *const ucs_callbackq_priv = arg.cast_const().cast();
+    // SAFETY: the box made by `ucs_callbackq_init`, which outlives every dispatch by the API.
+    let queue = unsafe { &(*private).queue };
+    // SAFETY: whoever added it promised this signature.
+    queue.dispatch(|callback| unsafe { (callback.cb)(callback.arg) })
+}
+
+/// # Safety
+/// `cbq` is NULL or initialised.
+unsafe fn queue<'a>(cbq: *mut ucs_callbackq_t) -> Option<&'a CallbackQueue<Callback>> {
+    // SAFETY: as the caller promises; `priv` is NULL or a box of ours.
+    unsafe { Some(&cbq.as_ref()?.priv_.as_ref()?.queue) }
 }

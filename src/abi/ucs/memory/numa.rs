@@ -1,6 +1,7 @@
 //! `ucs/memory/numa.h`.
 
 use crate::abi::prelude::*;
+use crate::ucs::numa;
 
 pub const UCS_NUMA_NODE_DEFAULT: i32 = 0;
 pub const UCS_NUMA_NODE_UNDEFINED: i32 = -1;
@@ -19,27 +20,26 @@ pub unsafe extern "C" fn ucs_numa_cleanup() {}
 /// Number of processors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_numa_num_configured_cpus() -> c_uint {
-    0
+    crate::sys::process::num_cpus().try_into().unwrap_or(1)
 }
 
 /// Number of memory nodes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_numa_num_configured_nodes() -> c_uint {
-    0
+    numa::nodes()
 }
 
 /// Memory node of a processor.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_numa_node_of_cpu(cpu: c_int) -> ucs_numa_node_t {
-    let _ = cpu;
-    0
+    numa::node_of_cpu(cpu)
 }
 
 /// Memory node of a device, by its folder in sysfs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_numa_node_of_device(dev_path: *const c_char) -> ucs_numa_node_t {
-    let _ = dev_path;
-    0
+    // SAFETY: a C string or NULL.
+    numa::node_of_device(&unsafe { crate::abi::ucs::text::read(dev_path) })
 }
 
 /// Distance of two memory nodes, as the system gives it.
@@ -48,6 +48,5 @@ pub unsafe extern "C" fn ucs_numa_distance(
     node1: ucs_numa_node_t,
     node2: ucs_numa_node_t,
 ) -> ucs_numa_distance_t {
-    let _ = (node1, node2);
-    0
+    numa::distance(node1, node2)
 }

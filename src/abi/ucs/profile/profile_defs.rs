@@ -129,9 +129,12 @@ pub unsafe extern "C" fn ucs_profile_record(
     function: *const c_char,
     loc_id_p: *mut ucs_profile_loc_id_t,
 ) {
-    let _ = (
-        ctx, type_, name, param32, param64, file, line, function, loc_id_p,
-    );
+    let _ = (ctx, type_, name, param32, param64, file, line, function);
+    if !loc_id_p.is_null() {
+        // Macros don't call again for a place that is marked like this.
+        // SAFETY: not NULL, so the caller's mark of the place.
+        unsafe { loc_id_p.write(UCS_PROFILE_LOC_ID_DISABLED as ucs_profile_loc_id_t) };
+    }
 }
 
 /// Number of threads in a file of events.
@@ -140,6 +143,21 @@ pub unsafe extern "C" fn ucs_profile_calc_num_threads(
     total_num_records: usize,
     header: *const ucs_profile_header_t,
 ) -> c_uint {
-    let _ = (total_num_records, header);
-    0
+    if header.is_null() {
+        return 0;
+    }
+    // SAFETY: not NULL; a packed struct, so fields are read without assuming alignment.
+    let (locations, threads) = unsafe {
+        let header = header.read_unaligned();
+        let (locations, threads) = (header.locations, header.threads);
+        (locations.size, threads.size)
+    };
+    let locations = locations / size_of::<ucs_profile_location_t>() as u64;
+    let per_thread = locations
+        .saturating_mul(size_of::<ucs_profile_thread_location_t>() as u64)
+        .saturating_add(size_of::<ucs_profile_thread_header_t>() as u64);
+    let records =
+        (total_num_records as u64).saturating_mul(size_of::<ucs_profile_record_t>() as u64);
+    let threads = threads.saturating_sub(records) / per_thread;
+    c_uint::try_from(threads).unwrap_or(c_uint::MAX)
 }

@@ -30,7 +30,7 @@ pub const MAGIC: [u8; 4] = [0xef, 0x00, 0xff, 0x75];
 pub const VERSION: u8 = 1;
 
 /// Bytes before the variable part; enough to know the total length.
-pub const HEADER_LEN: usize = 24;
+pub const HEADER_LEN: usize = 22;
 
 /// No address is longer.
 pub const MAX_LEN: usize = 64 * 1024 - 1;

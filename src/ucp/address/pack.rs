@@ -2,18 +2,19 @@
 //!
 //! ```text
 //! header      magic 4 | version 1 | architecture 1 | total length 2 | checksum 4 | uuid 8
-//!             flags 1 | devices 1 | reserved 2
+//!             flags 1 | devices 1
 //! name        length 1, bytes                                   with flag NAME
 //! device      index 1 | address length 1 | transports 1 | address
-//!   transport tl id 2 | resource 1 | md 1 | capabilities 2 | latency 2 | overhead 2
-//!             bandwidth shared 2 | bandwidth dedicated 2 | priority 1 | address length 1 | address
+//!   transport tl id 2 | resource 1 | md 1 | capabilities and presence 2 | latency 2 | overhead 2
+//!             bandwidth shared 2, bandwidth dedicated 2, priority 1, each unless 0
+//!             address length 1 | address
 //! ```
 //!
 //! Numbers are in native order, since peers of another order are refused anyway.
 
 use crate::uct::PerfAttr;
 
-use super::unpack::{checksum, our_arch};
+use super::unpack::{HAS_DEDICATED, HAS_PRIORITY, HAS_SHARED, checksum, our_arch};
 use super::{
     AddressError, AddressFlags, HEADER_LEN, MAGIC, MAX_LEN, MAX_NAME, MAX_TLS, TlAddress, VERSION,
     WorkerAddress, perf,
@@ -68,7 +69,6 @@ fn push_header(out: &mut Vec<u8>, address: &WorkerAddress<'_>, devices: u8) {
     out.extend_from_slice(&address.uuid.to_ne_bytes());
     out.push(flags.bits());
     out.push(devices);
-    out.extend_from_slice(&[0; 2]);
     debug_assert_eq!(out.len(), HEADER_LEN);
 }
 
@@ -99,8 +99,6 @@ fn push_tl(out: &mut Vec<u8>, tl: &TlAddress<'_>) -> Result<(), AddressError> {
     out.extend_from_slice(&tl.tl.0.to_ne_bytes());
     out.push(tl.rsc_index);
     out.push(tl.md_index);
-    // Capabilities beyond 16 bits are of no interest to peers.
-    out.extend_from_slice(&(tl.caps.bits() as u16).to_ne_bytes());
     let PerfAttr {
         latency,
         overhead,
@@ -108,10 +106,21 @@ fn push_tl(out: &mut Vec<u8>, tl: &TlAddress<'_>) -> Result<(), AddressError> {
         bw_dedicated,
         priority,
     } = tl.perf;
-    for value in [latency, overhead, bw_shared, bw_dedicated] {
-        out.extend_from_slice(&perf::pack(value).to_ne_bytes());
+    let (shared, dedicated) = (perf::pack(bw_shared), perf::pack(bw_dedicated));
+    let present = [(shared != 0, HAS_SHARED), (dedicated != 0, HAS_DEDICATED)];
+    let present = present.into_iter().chain([(priority != 0, HAS_PRIORITY)]);
+    let bits = present
+        .filter(|(is, _)| *is)
+        .fold(tl.caps.bits() as u16, |all, (_, bit)| all | bit);
+    out.extend_from_slice(&bits.to_ne_bytes());
+    let costs = [perf::pack(latency), perf::pack(overhead)];
+    let bandwidths = [shared, dedicated].into_iter().filter(|value| *value != 0);
+    for value in costs.into_iter().chain(bandwidths) {
+        out.extend_from_slice(&value.to_ne_bytes());
     }
-    out.push(priority);
+    if priority != 0 {
+        out.push(priority);
+    }
     out.push(length(tl.iface_addr)?);
     out.extend_from_slice(tl.iface_addr);
     Ok(())

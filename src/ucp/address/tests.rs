@@ -211,7 +211,10 @@ proptest! {
             md_index: index.wrapping_add(1),
             dev_index: *dev,
             caps: IfaceCaps::from_bits_truncate(*caps & 0xffff),
-            perf: perf_attr(*cost, cost / 3.0, cost * 7.0, *index),
+            perf: PerfAttr {
+                bw_shared: rounded_cost(cost * f64::from(*dev)),
+                ..perf_attr(*cost, cost / 3.0, cost * 7.0, *index)
+            },
             device_addr: device,
             iface_addr: iface,
         });

@@ -20,6 +20,12 @@ pub struct Header {
     checksum: u32,
 }
 
+/// Bits beside the capabilities: these fields follow.
+pub(super) const HAS_SHARED: u16 = 1 << 13;
+pub(super) const HAS_DEDICATED: u16 = 1 << 14;
+pub(super) const HAS_PRIORITY: u16 = 1 << 15;
+const _: () = assert!(IfaceCaps::all().bits() < HAS_SHARED as u32);
+
 /// Marker of the processor: byte order, word size, kind.
 pub(super) fn our_arch() -> u8 {
     let cpu: u8 = if cfg!(target_arch = "x86_64") {
@@ -83,13 +89,12 @@ pub fn header(bytes: &[u8]) -> Result<Header, AddressError> {
     let uuid = u64::from_ne_bytes(reader.array()?);
     let flags = reader.byte()?;
     let devices = reader.byte()?;
-    let reserved: [u8; 2] = reader.array()?;
     if total_len < HEADER_LEN {
         return Err(AddressError::Corrupted(
             "its length is less than its header",
         ));
     }
-    let Some(flags) = AddressFlags::from_bits(flags).filter(|_| reserved == [0; 2]) else {
+    let Some(flags) = AddressFlags::from_bits(flags) else {
         return Err(AddressError::Corrupted("unknown flags"));
     };
     Ok(Header {
@@ -174,16 +179,24 @@ fn read_tl<'a>(
     let tl = TlId(u16::from_ne_bytes(reader.array()?));
     let rsc_index = reader.byte()?;
     let md_index = reader.byte()?;
-    let caps = u16::from_ne_bytes(reader.array()?);
+    let bits = u16::from_ne_bytes(reader.array()?);
+    let mut cost = |present: bool| match present {
+        false => Ok(0.0),
+        true => perf::unpack(u16::from_ne_bytes(reader.array()?))
+            .ok_or(AddressError::Corrupted("a cost is not a number")),
+    };
+    let (latency, overhead) = (cost(true)?, cost(true)?);
+    let (bw_shared, bw_dedicated) = (
+        cost(bits & HAS_SHARED != 0)?,
+        cost(bits & HAS_DEDICATED != 0)?,
+    );
+    let priority = if bits & HAS_PRIORITY != 0 {
+        reader.byte()?
+    } else {
+        0
+    };
     // Bits that a newer peer may set are none of ours.
-    let caps = IfaceCaps::from_bits_truncate(u32::from(caps));
-    let mut costs = [0.0; 4];
-    for cost in &mut costs {
-        *cost = perf::unpack(u16::from_ne_bytes(reader.array()?))
-            .ok_or(AddressError::Corrupted("a cost is not a number"))?;
-    }
-    let [latency, overhead, bw_shared, bw_dedicated] = costs;
-    let priority = reader.byte()?;
+    let caps = IfaceCaps::from_bits_truncate(u32::from(bits));
     let addr_len = usize::from(reader.byte()?);
     let iface_addr = reader.bytes(addr_len)?;
     let perf = PerfAttr {

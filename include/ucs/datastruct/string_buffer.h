@@ -48,11 +48,6 @@ UCS_ARRAY_DECLARE_TYPE(ucs_string_buffer_t, size_t, char);
         } \
     }
 
-struct Buffer;
-
-/** A string buffer behind a pointer from C. */
-struct Buffer;
-
 typedef char (*ucs_string_buffer_translate_cb_t)(char ch);
 
 /** Makes an empty buffer that grows. */

@@ -19,8 +19,6 @@ extern "C" {
 struct kh_ucs_string_set_s;
 typedef struct kh_ucs_string_set_s kh_ucs_string_set_t;
 
-struct BTreeSet_Vec_u8;
-
 struct kh_ucs_string_set_s {
     khint_t n_buckets;
     khint_t size;
@@ -32,9 +30,6 @@ struct kh_ucs_string_set_s {
 };
 
 typedef kh_ucs_string_set_t ucs_string_set_t;
-
-/** The strings of a set, behind its `keys` pointer. NULL there means none. */
-typedef struct BTreeSet_Vec_u8 Strings;
 
 /** Makes an empty set of strings. */
 void ucs_string_set_init(ucs_string_set_t *sset);

@@ -39,8 +39,80 @@ extern "C" {
 
 #define UCS_SOCKADDR_STRING_LEN 60
 
-/** Closes a descriptor, which becomes -1. */
-void ucs_close_fd(int *fd_p);
+/** Bytes of a socket address. */
+ucs_status_t ucs_sockaddr_sizeof(const struct sockaddr *addr, size_t *size_p);
+
+/** Port of a socket address. */
+ucs_status_t ucs_sockaddr_get_port(const struct sockaddr *addr, uint16_t *port_p);
+
+/** Sets the port of a socket address. */
+ucs_status_t ucs_sockaddr_set_port(struct sockaddr *addr, uint16_t port);
+
+/** The IP address in a socket address. */
+const void *ucs_sockaddr_get_inet_addr(const struct sockaddr *addr);
+
+/** Sets the IP address in a socket address. */
+ucs_status_t ucs_sockaddr_set_inet_addr(struct sockaddr *addr, const void *in_addr);
+
+/** Bytes of the IP address in a socket address. */
+ucs_status_t ucs_sockaddr_inet_addr_sizeof(const struct sockaddr *addr, size_t *size_p);
+
+/** A socket address as text. */
+const char *ucs_sockaddr_str(const struct sockaddr *sock_addr, char *str, size_t max_size);
+
+/** Makes a socket address out of an IP address as text. */
+ucs_status_t ucs_sock_ipstr_to_sockaddr(const char *ip_str, struct sockaddr_storage *sa_storage);
+
+/** Makes a socket address out of `address:port`, or an address and a default port. */
+ucs_status_t ucs_sock_ipportstr_to_sockaddr(const char *ip_port_str,
+                                            uint16_t default_port,
+                                            struct sockaddr_storage *sa_storage);
+
+/** Reads a port. */
+ucs_status_t ucs_sock_port_from_string(const char *port_str, uint16_t *port);
+
+/** 1 for addresses of IPv4 and IPv6. */
+int ucs_sockaddr_is_known_af(const struct sockaddr *sa);
+
+/** Compares addresses and ports. */
+int ucs_sockaddr_cmp(const struct sockaddr *sa1,
+                     const struct sockaddr *sa2,
+                     ucs_status_t *status_p);
+
+/** Compares addresses. */
+int ucs_sockaddr_ip_cmp(const struct sockaddr *sa1, const struct sockaddr *sa2);
+
+/** 1 if the first `prefix_len` bits are equal. */
+int ucs_sockaddr_is_same_subnet(const struct sockaddr *sa1,
+                                const struct sockaddr *sa2,
+                                unsigned int prefix_len);
+
+/** 1 for the address that stands for all. */
+int ucs_sockaddr_is_inaddr_any(const struct sockaddr *addr);
+
+/** 1 for an address of the loopback. */
+int ucs_sockaddr_is_inaddr_loopback(const struct sockaddr *addr);
+
+/** Makes the address that stands for all. */
+ucs_status_t ucs_sockaddr_set_inaddr_any(struct sockaddr *addr, sa_family_t af);
+
+/** Copies a socket address. */
+ucs_status_t ucs_sockaddr_copy(struct sockaddr *dst_addr, const struct sockaddr *src_addr);
+
+/** Network interface that has an address. */
+ucs_status_t ucs_sockaddr_get_ifname(int fd, char *ifname_str, size_t max_strlen);
+
+/** Bytes of IP addresses of a family. */
+ucs_status_t ucs_sockaddr_inet_addr_size(sa_family_t af, size_t *size_p);
+
+/** Name of an address family. */
+const char *ucs_sockaddr_address_family_str(sa_family_t af);
+
+/** The ports that the system chooses from. */
+ucs_status_t ucs_sockaddr_get_ip_local_port_range(ucs_range_spec_t *port_range);
+
+/** The IP address in a socket address as text. */
+ucs_status_t ucs_sockaddr_get_ipstr(const struct sockaddr *addr, char *str, size_t max_size);
 
 /** 1 if the flags of a network interface say that it is up. */
 int ucs_netif_flags_is_active(unsigned int flags);
@@ -59,6 +131,12 @@ ucs_status_t ucs_netif_get_addr(const char *if_name,
 
 /** Number of ports of a bonded interface. */
 unsigned int ucs_netif_bond_ad_num_ports(const char *if_name);
+
+/** Folder in sysfs of the device under an interface. */
+ucs_status_t ucs_netif_get_lowest_device_path(const char *if_name, char *path_buffer, size_t max);
+
+/** Closes a descriptor, which becomes -1. */
+void ucs_close_fd(int *fd_p);
 
 /** Creates a socket. */
 ucs_status_t ucs_socket_create(int domain, int type, int protocol, int *fd_p);
@@ -119,89 +197,11 @@ ucs_status_t ucs_socket_sendv_nb(int fd, struct iovec *iov, size_t iov_cnt, size
 /** Receives all bytes. */
 ucs_status_t ucs_socket_recv(int fd, void *data, size_t length);
 
-/** Bytes of a socket address. */
-ucs_status_t ucs_sockaddr_sizeof(const struct sockaddr *addr, size_t *size_p);
-
-/** Port of a socket address. */
-ucs_status_t ucs_sockaddr_get_port(const struct sockaddr *addr, uint16_t *port_p);
-
-/** Sets the port of a socket address. */
-ucs_status_t ucs_sockaddr_set_port(struct sockaddr *addr, uint16_t port);
-
-/** The IP address in a socket address. */
-const void *ucs_sockaddr_get_inet_addr(const struct sockaddr *addr);
-
-/** Sets the IP address in a socket address. */
-ucs_status_t ucs_sockaddr_set_inet_addr(struct sockaddr *addr, const void *in_addr);
-
-/** Bytes of the IP address in a socket address. */
-ucs_status_t ucs_sockaddr_inet_addr_sizeof(const struct sockaddr *addr, size_t *size_p);
-
-/** A socket address as text. */
-const char *ucs_sockaddr_str(const struct sockaddr *sock_addr, char *str, size_t max_size);
-
-/** Makes a socket address out of an IP address as text. */
-ucs_status_t ucs_sock_ipstr_to_sockaddr(const char *ip_str, struct sockaddr_storage *sa_storage);
-
-/** Makes a socket address out of `address:port`, or an address and a default port. */
-ucs_status_t ucs_sock_ipportstr_to_sockaddr(const char *ip_port_str,
-                                            uint16_t default_port,
-                                            struct sockaddr_storage *sa_storage);
-
-/** Reads a port. */
-ucs_status_t ucs_sock_port_from_string(const char *port_str, uint16_t *port);
-
-/** 1 for addresses of IPv4 and IPv6. */
-int ucs_sockaddr_is_known_af(const struct sockaddr *sa);
-
 /** Address of a socket. */
 ucs_status_t ucs_socket_getname(int fd, struct sockaddr_storage *sock_addr, socklen_t *addr_len);
 
 /** Address of a socket as text. */
 const char *ucs_socket_getname_str(int fd, char *str, size_t max_size);
-
-/** Compares addresses and ports. */
-int ucs_sockaddr_cmp(const struct sockaddr *sa1,
-                     const struct sockaddr *sa2,
-                     ucs_status_t *status_p);
-
-/** Compares addresses. */
-int ucs_sockaddr_ip_cmp(const struct sockaddr *sa1, const struct sockaddr *sa2);
-
-/** 1 if the first `prefix_len` bits are equal. */
-int ucs_sockaddr_is_same_subnet(const struct sockaddr *sa1,
-                                const struct sockaddr *sa2,
-                                unsigned int prefix_len);
-
-/** 1 for the address that stands for all. */
-int ucs_sockaddr_is_inaddr_any(const struct sockaddr *addr);
-
-/** 1 for an address of the loopback. */
-int ucs_sockaddr_is_inaddr_loopback(const struct sockaddr *addr);
-
-/** Makes the address that stands for all. */
-ucs_status_t ucs_sockaddr_set_inaddr_any(struct sockaddr *addr, sa_family_t af);
-
-/** Copies a socket address. */
-ucs_status_t ucs_sockaddr_copy(struct sockaddr *dst_addr, const struct sockaddr *src_addr);
-
-/** Network interface that has an address. */
-ucs_status_t ucs_sockaddr_get_ifname(int fd, char *ifname_str, size_t max_strlen);
-
-/** Bytes of IP addresses of a family. */
-ucs_status_t ucs_sockaddr_inet_addr_size(sa_family_t af, size_t *size_p);
-
-/** Name of an address family. */
-const char *ucs_sockaddr_address_family_str(sa_family_t af);
-
-/** The ports that the system chooses from. */
-ucs_status_t ucs_sockaddr_get_ip_local_port_range(ucs_range_spec_t *port_range);
-
-/** The IP address in a socket address as text. */
-ucs_status_t ucs_sockaddr_get_ipstr(const struct sockaddr *addr, char *str, size_t max_size);
-
-/** Folder in sysfs of the device under an interface. */
-ucs_status_t ucs_netif_get_lowest_device_path(const char *if_name, char *path_buffer, size_t max);
 
 #ifdef __cplusplus
 }

@@ -6,9 +6,8 @@ use crate::ucs::callbackq::CallbackQueue;
 pub const UCS_CALLBACKQ_FAST_COUNT: i32 = 7;
 pub const UCS_CALLBACKQ_ID_NULL: i32 = -1;
 
-/// The callbacks: only the first element of the public array is in use, and calls these.
 pub struct ucs_callbackq_priv {
-    queue: CallbackQueue<Callback>,
+    _opaque: [u8; 0],
 }
 
 pub type ucs_callbackq_t = ucs_callbackq;
@@ -41,8 +40,7 @@ pub unsafe extern "C" fn ucs_callbackq_init(cbq: *mut ucs_callbackq_t) -> ucs_st
     if cbq.is_null() {
         return Error::InvalidParam.into();
     }
-    let queue = CallbackQueue::new();
-    let private = Box::into_raw(Box::new(ucs_callbackq_priv { queue }));
+    let private = Box::into_raw(Box::new(Queue::new()));
     // SAFETY: not NULL, so the caller's own. All zero ends the array for either version's stride.
     unsafe {
         core::ptr::write_bytes(cbq, 0, 1);
@@ -50,7 +48,7 @@ pub unsafe extern "C" fn ucs_callbackq_init(cbq: *mut ucs_callbackq_t) -> ucs_st
             cb: Some(dispatch),
             arg: private.cast(),
         };
-        (*cbq).priv_ = private;
+        (*cbq).priv_ = private.cast();
     }
     Status::OK
 }
@@ -61,8 +59,8 @@ pub unsafe extern "C" fn ucs_callbackq_cleanup(cbq: *mut ucs_callbackq_t) {
     // SAFETY: NULL or initialised; the box is dropped once.
     unsafe {
         if let Some(cbq) = cbq.as_mut().filter(|cbq| !cbq.priv_.is_null()) {
-            let private = Box::from_raw(cbq.priv_);
-            let left = private.queue.len();
+            let private = Box::from_raw(cbq.priv_.cast::<Queue>());
+            let left = private.len();
             if left > 0 {
                 crate::ucs_debug!("{left} callbacks remain in the queue {:p}", cbq);
             }
@@ -150,7 +148,15 @@ pub unsafe extern "C" fn ucs_callbackq_remove_oneshot(
     });
 }
 
+/// What `priv` points to: the callbacks. Of the public array only the first element is in use,
+/// which calls these.
+///
+/// cbindgen:ignore
+type Queue = CallbackQueue<Callback>;
+
 /// A callback of C code.
+///
+/// cbindgen:ignore
 #[derive(Clone, Copy)]
 struct Callback {
     cb: unsafe extern "C" fn(arg: *mut c_void) -> c_uint,
@@ -164,16 +170,15 @@ unsafe impl Sync for Callback {}
 
 /// The one callback that C code sees: calls all others.
 unsafe extern "C" fn dispatch(arg: *mut c_void) -> c_uint {
-    let private: *const ucs_callbackq_priv = arg.cast_const().cast();
     // SAFETY: the box made by `ucs_callbackq_init`, which outlives every dispatch by the API.
-    let queue = unsafe { &(*private).queue };
+    let queue = unsafe { &*arg.cast_const().cast::<Queue>() };
     // SAFETY: whoever added it promised this signature.
     queue.dispatch(|callback| unsafe { (callback.cb)(callback.arg) })
 }
 
 /// # Safety
 /// `cbq` is NULL or initialised.
-unsafe fn queue<'a>(cbq: *mut ucs_callbackq_t) -> Option<&'a CallbackQueue<Callback>> {
+unsafe fn queue<'a>(cbq: *mut ucs_callbackq_t) -> Option<&'a Queue> {
     // SAFETY: as the caller promises; `priv` is NULL or a box of ours.
-    unsafe { Some(&cbq.as_ref()?.priv_.as_ref()?.queue) }
+    unsafe { cbq.as_ref()?.priv_.cast::<Queue>().as_ref() }
 }

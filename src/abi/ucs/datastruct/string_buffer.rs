@@ -353,12 +353,18 @@ pub unsafe extern "C" fn ucs_string_buffer_translate(
 
 /// Either of these in `capacity` means that the storage is not ours: bit 63 is how UCX 1.22 marks
 /// it, bit 0 how 1.13 does. Capacities of our own storage are even and below bit 63.
+///
+/// cbindgen:ignore
 const FIXED_BITS: usize = 1 << 63 | 1;
 
 /// Room that is added at least.
+///
+/// cbindgen:ignore
 const GROW: usize = 32;
 
 /// A string buffer behind a pointer from C.
+///
+/// cbindgen:ignore
 struct Buffer(*mut ucs_string_buffer_t);
 
 impl Buffer {

@@ -100,6 +100,8 @@ pub unsafe extern "C" fn ucs_string_set_print_sorted(
 }
 
 /// The strings of a set, behind its `keys` pointer. NULL there means none.
+///
+/// cbindgen:ignore
 type Strings = BTreeSet<Vec<u8>>;
 
 /// # Safety

@@ -2,11 +2,8 @@
 
 use crate::abi::prelude::*;
 
-/// A set of descriptors to wait for: an epoll descriptor.
 pub struct ucs_sys_event_set {
-    fd: c_int,
-    /// Whether the descriptor is ours to close.
-    owned: bool,
+    _opaque: [u8; 0],
 }
 
 pub type ucs_event_set_type_t = u32;
@@ -100,7 +97,7 @@ pub unsafe extern "C" fn ucs_event_set_wait(
     arg: *mut c_void,
 ) -> ucs_status_t {
     // SAFETY: NULL or live; NULL or a number.
-    let (set, wanted) = unsafe { (event_set.as_ref(), num_events.as_mut()) };
+    let (set, wanted) = unsafe { (event_set.cast::<EventSet>().as_ref(), num_events.as_mut()) };
     let (Some(set), Some(wanted), Some(handler)) = (set, wanted, event_set_handler) else {
         return Error::InvalidParam.into();
     };
@@ -134,7 +131,7 @@ pub unsafe extern "C" fn ucs_event_set_cleanup(event_set: *mut ucs_sys_event_set
     }
     // SAFETY: not NULL, so from a create call, and not used any more.
     unsafe {
-        let set = Box::from_raw(event_set);
+        let set = Box::from_raw(event_set.cast::<EventSet>());
         if set.owned {
             libc::close(set.fd);
         }
@@ -149,7 +146,7 @@ pub unsafe extern "C" fn ucs_event_set_fd_get(
 ) -> ucs_status_t {
     // SAFETY: NULL or live; NULL or writable.
     unsafe {
-        match (event_set.as_ref(), event_fd_p.as_mut()) {
+        match (event_set.cast::<EventSet>().as_ref(), event_fd_p.as_mut()) {
             (Some(set), Some(fd)) => {
                 *fd = set.fd;
                 Status::OK
@@ -159,13 +156,22 @@ pub unsafe extern "C" fn ucs_event_set_fd_get(
     }
 }
 
+/// What a handle points to: an epoll descriptor.
+///
+/// cbindgen:ignore
+struct EventSet {
+    fd: c_int,
+    /// Whether the descriptor is ours to close.
+    owned: bool,
+}
+
 /// Most events of one wait.
 const MAX_EVENTS: usize = 16;
 
 fn make(fd: c_int, owned: bool, event_set_p: *mut *mut ucs_sys_event_set_t) -> ucs_status_t {
-    let set = Box::into_raw(Box::new(ucs_sys_event_set { fd, owned }));
+    let set = Box::into_raw(Box::new(EventSet { fd, owned }));
     // SAFETY: callers have checked that it is not NULL.
-    unsafe { event_set_p.write(set) };
+    unsafe { event_set_p.write(set.cast()) };
     Status::OK
 }
 
@@ -206,7 +212,7 @@ unsafe fn control(
     data: *mut c_void,
 ) -> ucs_status_t {
     // SAFETY: as the caller promises.
-    let Some(set) = (unsafe { event_set.as_ref() }) else {
+    let Some(set) = (unsafe { event_set.cast::<EventSet>().as_ref() }) else {
         return Error::InvalidParam.into();
     };
     let mut event = libc::epoll_event {

@@ -29,8 +29,11 @@ use std::rc::Rc;
 pub use callback::{Callback, TagInfo};
 pub use pool::RequestPool;
 
+use crate::sys::usermem::UserMem;
+use crate::ucp::dt::RecvBuf;
 use crate::ucp::ep::Endpoint;
 use crate::ucp::proto::Op;
+use crate::ucp::tag::TagRecv;
 use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Status};
 
@@ -59,7 +62,18 @@ pub struct Request {
     ep: Cell<Option<Rc<Endpoint>>>,
     /// Number of the operation on its endpoint, 0 for what flushes don't wait for.
     number: Cell<u64>,
-    op: Cell<Op>,
+    /// A posted receive of contiguous memory, in place: the common case needs no allocation.
+    posted: Cell<Option<PostedRecv>>,
+    /// Whatever else the request is doing.
+    op: Cell<Option<Box<Op>>>,
+}
+
+/// A posted receive of contiguous memory.
+#[derive(Clone, Copy)]
+pub struct PostedRecv {
+    pub mem: UserMem,
+    /// Its place in the queue of posted receives.
+    pub place: u32,
 }
 
 /// Bytes of our part: `UCP_ATTR_FIELD_REQUEST_SIZE`.
@@ -113,7 +127,8 @@ impl ReqRef {
             info: Cell::new(TagInfo::default()),
             ep: Cell::new(None),
             number: Cell::new(0),
-            op: Cell::new(Op::None),
+            posted: Cell::new(None),
+            op: Cell::new(None),
         };
         // SAFETY: the memory is reserved for a `Request` and holds none that would need a drop.
         unsafe { self.0.as_ptr().write(fresh) };
@@ -216,10 +231,43 @@ impl ReqRef {
 
     /// Takes the operation out, to work on it by value.
     pub fn take_op(self) -> Op {
-        self.get().op.take()
+        match self.get().op.take() {
+            Some(op) => *op,
+            None => match self.get().posted.take() {
+                Some(PostedRecv { mem, place }) => {
+                    let mut recv = TagRecv::new(RecvBuf::Contig(mem));
+                    recv.posted = Some(place);
+                    Op::Recv(recv)
+                }
+                None => Op::None,
+            },
+        }
+    }
+
+    /// Makes it a posted receive of contiguous memory.
+    #[inline]
+    pub fn set_posted(self, posted: PostedRecv) {
+        self.get().posted.set(Some(posted));
+    }
+
+    /// Takes the posted receive, if it is one of contiguous memory.
+    #[inline]
+    pub fn take_posted(self) -> Option<PostedRecv> {
+        self.get().posted.take()
+    }
+
+    /// Lets go of whatever the operation owns.
+    #[inline]
+    pub fn drop_op(self) {
+        self.get().posted.set(None);
+        drop(self.get().op.take());
     }
 
     pub fn set_op(self, op: Op) {
+        let op = match op {
+            Op::None => None,
+            op => Some(Box::new(op)),
+        };
         self.get().op.set(op);
     }
 
@@ -227,6 +275,7 @@ impl ReqRef {
     pub fn complete(self, pool: &RequestPool, status: Status) {
         let req = self.get();
         req.ep.set(None);
+        req.posted.set(None);
         drop(req.op.take());
         let (callback, user_data, info) = (req.callback.get(), req.user_data.get(), req.info.get());
         let old = req.state.load(Ordering::Relaxed);

@@ -5,7 +5,7 @@ use super::frags::Target;
 use super::unexpected::{AckTo, Body, Handle, Message, Partial};
 use crate::ucp::dt::RecvBuf;
 use crate::ucp::proto::{Op, rndv};
-use crate::ucp::request::{ReqRef, TagInfo, flag};
+use crate::ucp::request::{PostedRecv, ReqRef, TagInfo, flag};
 use crate::ucp::wire::rndv::{Answer, Rts};
 use crate::ucp::wire::tag::{First, Middle, split_only};
 use crate::ucp::wire::{Identity, am};
@@ -40,10 +40,17 @@ pub fn post(
     }
     let req = worker.new_request(options)?;
     req.add_flags(flag::RECV);
-    let mut recv = TagRecv::new(buf);
-    recv.posted = Some(worker.tag.expected.borrow_mut().push(tag, mask, req));
-    req.set_op(Op::Recv(recv));
-    worker.settle(req, options)
+    let place = worker.tag.expected.borrow_mut().push(tag, mask, req);
+    match buf {
+        RecvBuf::Contig(mem) => req.set_posted(PostedRecv { mem, place }),
+        buf => {
+            let mut recv = TagRecv::new(buf);
+            recv.posted = Some(place);
+            req.set_op(Op::Recv(recv));
+        }
+    }
+    req.set_callback(options.callback, options.user_data);
+    Ok(Posted::Later(req))
 }
 
 /// Receives a message that a probe has claimed.
@@ -189,11 +196,19 @@ pub fn on_eager_only(worker: &Worker, data: &[u8]) -> Option<()> {
 }
 
 fn deliver_whole(worker: &Worker, req: ReqRef, tag: u64, payload: &[u8]) {
-    let Op::Recv(recv) = req.take_op() else {
-        return;
+    let result = match req.take_posted() {
+        Some(posted) if payload.len() <= posted.mem.len() => {
+            posted.mem.write_at(0, payload);
+            Ok(())
+        }
+        Some(_) => Err(Error::MessageTruncated),
+        None => match req.take_op() {
+            // Dropped at the end of this arm: a generic datatype is finished before the user is
+            // told.
+            Op::Recv(recv) => store(&recv.buf, 0, payload, payload.len()),
+            _ => return,
+        },
     };
-    let result = store(&recv.buf, 0, payload, payload.len());
-    drop(recv);
     req.set_info(TagInfo {
         sender_tag: tag,
         length: payload.len(),

@@ -16,6 +16,7 @@ use std::collections::VecDeque;
 use std::ffi::CString;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
+use std::time::Instant;
 
 use hashbrown::HashMap;
 
@@ -81,10 +82,13 @@ pub struct Worker {
     name: String,
     user_data: Cell<*mut c_void>,
     ifaces: Vec<OpenIface>,
-    /// By index into `ifaces`: endpoints use it, so it is polled each time.
-    active: Vec<Cell<bool>>,
+    /// A bit for each of `ifaces` that endpoints use: it is polled each time.
+    active: Cell<u128>,
     _mds: Vec<Option<Rc<dyn Md>>>,
-    idle_polls: Cell<u32>,
+    /// Rounds without an event since the clock was looked at, and when the other interfaces were
+    /// last polled.
+    idle_rounds: Cell<u32>,
+    last_look: Cell<Option<Instant>>,
     in_progress: Cell<bool>,
     events: Option<EventSet>,
     pub tag: TagMatching,

@@ -74,7 +74,7 @@ impl Worker {
 
     /// Ends an operation: its id dies, what it owned is let go, flushes are told, and the user.
     pub fn finish(&self, req: ReqRef, result: Result<()>) {
-        drop(req.take_op());
+        req.drop_op();
         self.drop_name(req);
         let ep = req.take_ep();
         if let Some((ep, number)) = ep.filter(|(_, number)| *number != 0) {

@@ -143,8 +143,7 @@ impl Worker {
     }
 
     pub(in crate::ucp) fn activate(&self, local: u8) {
-        if let Some(active) = self.active.get(usize::from(local)) {
-            active.set(true);
-        }
+        self.active
+            .set(self.active.get() | 1 << (u32::from(local) & 127));
     }
 }

@@ -1,14 +1,18 @@
 //! Progress.
 
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use super::Worker;
 use crate::ucp::ep::{Endpoint, ErrorHandler};
 use crate::ucs::status::Error;
 
-/// Interfaces that no endpoint uses are polled once in so many idle rounds: only a peer's first
-/// message can arrive there.
-const IDLE_ROUNDS: u32 = 64;
+/// After so many rounds without an event the clock is looked at.
+pub(super) const IDLE_ROUNDS: u32 = 64;
+
+/// Interfaces that no endpoint uses are polled at this distance: only a peer's first message can
+/// arrive there, and a poll may be a system call.
+const LOOK_EVERY: Duration = Duration::from_micros(50);
 
 impl Worker {
     /// Moves everything on that can be moved now, and returns the number of events. Called from
@@ -18,13 +22,16 @@ impl Worker {
             return 0;
         }
         let mut count = 0;
-        for (open, active) in self.ifaces.iter().zip(&self.active) {
-            if active.get() {
+        let mut active = self.active.get();
+        while active != 0 {
+            let index = active.trailing_zeros() as usize;
+            active &= active - 1;
+            if let Some(open) = self.ifaces.get(index) {
                 count += open.iface.progress(self);
             }
         }
         if count == 0 {
-            count += self.poll_inactive();
+            count += self.idle_round();
         }
         if self.has_work.get() {
             count += self.work_off();
@@ -33,29 +40,44 @@ impl Worker {
         count
     }
 
-    fn poll_inactive(&self) -> usize {
-        let rounds = self.idle_polls.get() + 1;
+    #[inline]
+    fn idle_round(&self) -> usize {
+        let rounds = self.idle_rounds.get() + 1;
         if rounds < IDLE_ROUNDS {
-            self.idle_polls.set(rounds);
+            self.idle_rounds.set(rounds);
             return 0;
         }
-        self.idle_polls.set(0);
+        self.idle_rounds.set(0);
+        self.look_around()
+    }
+
+    /// Polls the interfaces that no endpoint uses, if that is due.
+    #[cold]
+    fn look_around(&self) -> usize {
+        let now = Instant::now();
+        if self
+            .last_look
+            .get()
+            .is_some_and(|last| now - last < LOOK_EVERY)
+        {
+            return 0;
+        }
+        self.last_look.set(Some(now));
         self.poll_quiet_ifaces()
     }
 
     /// Polls the interfaces that no endpoint uses.
-    pub(super) fn poll_quiet_ifaces(&self) -> usize {
-        let quiet = self
-            .ifaces
-            .iter()
-            .zip(&self.active)
-            .filter(|(_, active)| !active.get());
+    fn poll_quiet_ifaces(&self) -> usize {
         let mut count = 0;
-        for (open, active) in quiet {
+        for (index, open) in self.ifaces.iter().enumerate() {
+            let bit = 1u128 << (index & 127);
+            if self.active.get() & bit != 0 {
+                continue;
+            }
             let n = open.iface.progress(self);
             if n != 0 {
                 // A peer has found us here: more will come.
-                active.set(true);
+                self.active.set(self.active.get() | bit);
             }
             count += n;
         }

@@ -3,6 +3,7 @@
 use std::os::fd::RawFd;
 
 use super::Worker;
+use super::progress::IDLE_ROUNDS;
 use crate::sys::event::EventSet;
 use crate::ucs::status::{Error, Result};
 use crate::uct::Arm;
@@ -55,7 +56,8 @@ impl Worker {
 
     /// Something is waiting: the next progress must look everywhere.
     fn wake_quiet_ifaces(&self) {
-        self.idle_polls.set(u32::MAX / 2);
+        self.idle_rounds.set(IDLE_ROUNDS);
+        self.last_look.set(None);
     }
 
     /// `ucp_worker_signal`, from any thread.

@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 use crate::uct::{IfaceCaps, PerfAttr};
 
 pub use error::AddressError;
-pub use pack::encode;
+pub use pack::{encode, seal};
 pub use perf::rounded as rounded_cost;
 pub use unpack::{Header, decode, header};
 

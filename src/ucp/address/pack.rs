@@ -130,10 +130,20 @@ fn length(bytes: &[u8]) -> Result<u8, AddressError> {
     u8::try_from(bytes.len()).map_err(|_| AddressError::TooLarge("a transport's own address"))
 }
 
-/// Fills in length and checksum.
-fn seal(mut out: Vec<u8>) -> Result<Vec<u8>, AddressError> {
+/// Fills in length and checksum of a packed address; public for the fuzz target, which makes
+/// damaged contents look intact with it.
+///
+/// # Errors
+/// `Truncated` below [`HEADER_LEN`], `TooLarge` beyond [`MAX_LEN`].
+pub fn seal(mut out: Vec<u8>) -> Result<Vec<u8>, AddressError> {
     if out.len() > MAX_LEN {
         return Err(AddressError::TooLarge("more than 65535 bytes"));
+    }
+    if out.len() < HEADER_LEN {
+        return Err(AddressError::Truncated {
+            have: out.len(),
+            need: HEADER_LEN,
+        });
     }
     let total = (out.len() as u16).to_ne_bytes();
     out[6..8].copy_from_slice(&total);

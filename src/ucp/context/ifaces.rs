@@ -45,7 +45,8 @@ impl Context {
                 }),
                 Err(error) => {
                     let (tl, dev) = (resource.tl_name(), resource.dev_name());
-                    crate::ucs_warn!("{tl}/{dev} is not used: failed to open it: {error}");
+                    // The transport has said what failed, if that is worth a line.
+                    crate::ucs_diag!("{tl}/{dev} is not used: failed to open it: {error}");
                     first_error.get_or_insert(error);
                 }
             }
@@ -69,7 +70,7 @@ impl Context {
         match component.open_md(&md.name, &self.config) {
             Ok(md) => Some(md),
             Err(error) => {
-                crate::ucs_warn!("failed to open memory domain {}: {error}", md.name);
+                crate::ucs_diag!("failed to open memory domain {}: {error}", md.name);
                 None
             }
         }

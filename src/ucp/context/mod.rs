@@ -146,11 +146,18 @@ impl Context {
 
     /// [`Context::new`] over the given components.
     pub fn with_components(
-        params: ContextParams,
+        mut params: ContextParams,
         config: Config,
         components: &'static [&'static dyn Component],
     ) -> Result<Arc<Context>> {
         let found = resources::discover(components, &config)?;
+        let forced = |name: &str| config.count(name).and_then(|n| usize::try_from(n).ok());
+        if let Some(eps) = forced("NUM_EPS") {
+            params.estimated_num_eps = eps.max(1);
+        }
+        if let Some(ppn) = forced("NUM_PPN") {
+            params.estimated_num_ppn = ppn.max(1);
+        }
         let name = params.name.clone().unwrap_or_else(default_name);
         let (mds, resources) = (found.mds, found.resources);
         Ok(Arc::new(Context {
@@ -207,6 +214,31 @@ mod tests {
     fn without_any_transport_the_first_error_is_returned() {
         let all = "self/memory,tcp/eth0,tcp/lo,sysv/memory,posix/memory,cma/memory";
         assert_eq!(open(all), Err(Error::NoMemory));
+    }
+
+    #[test]
+    fn estimates_can_be_forced() {
+        let context = |values: &[(&str, &str)]| {
+            let mut config = Config::default();
+            values
+                .iter()
+                .for_each(|(name, value)| config.set(name, value));
+            let params = ContextParams {
+                estimated_num_ppn: 3,
+                ..ContextParams::default()
+            };
+            Context::with_components(params, config, COMPONENTS).map(|context| {
+                (
+                    context.params.estimated_num_eps,
+                    context.params.estimated_num_ppn,
+                )
+            })
+        };
+        assert_eq!(context(&[]), Ok((1, 3)));
+        assert_eq!(
+            context(&[("NUM_EPS", "100"), ("NUM_PPN", "0")]),
+            Ok((100, 1))
+        );
     }
 
     #[test]

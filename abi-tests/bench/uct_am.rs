@@ -8,12 +8,13 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
 use ucx::ucs::config::Config;
 use ucx::uct::{Ep, EpParams, Events, Iface, IfaceParams, Post, registry};
 
-const BATCH: u32 = 2000;
+const BATCH: u32 = 400;
 const BATCHES: usize = 200;
 
 #[derive(Default)]
@@ -211,13 +212,17 @@ fn raw_line(cores: [usize; 2]) {
             core::hint::spin_loop();
         }
     };
+    let ready = Arc::new(Barrier::new(2));
+    let theirs = ready.clone();
     let echo = std::thread::spawn(move || {
         pin(cores[1]);
+        theirs.wait();
         for i in 1..=rounds {
             wait(0, i);
             LINES[1].0.store(i, Ordering::Release);
         }
     });
+    ready.wait();
     let (mut times, mut i) = (Vec::new(), 0);
     for _ in 0..BATCHES {
         let start = Instant::now();
@@ -244,6 +249,9 @@ fn main() {
     let args: Vec<String> = std::env::args().collect();
     let arg = |i: usize, default: &str| args.get(i).map_or(default, |s| s.as_str()).to_owned();
     let tl = arg(1, "posix");
+    if let Ok(e) = std::env::var("EXP") {
+        ucx::uct::sm::fifo::EXP.store(e.parse().unwrap(), Ordering::Relaxed);
+    }
     let cores = [arg(2, "0"), arg(3, "1")].map(|core| core.parse::<usize>().expect("core"));
     let child = std::env::var_os("UCT_AM_CHILD").is_some();
     pin(cores[usize::from(child)]);

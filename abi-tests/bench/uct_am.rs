@@ -147,7 +147,10 @@ fn rounds(worker: &Worker, ep: &dyn Ep, first: bool) {
         }
     };
     for size in SIZES {
-        worker.counter.copy.set(size > max_short && std::env::var_os("UCT_AM_NO_COPY").is_none());
+        worker
+            .counter
+            .copy
+            .set(size > max_short && std::env::var_os("UCT_AM_NO_COPY").is_none());
         let data = vec![1u8; size];
         let mut times = Vec::new();
         for _ in 0..BATCHES {
@@ -168,7 +171,10 @@ fn rounds(worker: &Worker, ep: &dyn Ep, first: bool) {
         report("ping-pong", size, times, 0.5 / f64::from(BATCH / 4));
     }
     for size in SIZES {
-        worker.counter.copy.set(size > max_short && std::env::var_os("UCT_AM_NO_COPY").is_none());
+        worker
+            .counter
+            .copy
+            .set(size > max_short && std::env::var_os("UCT_AM_NO_COPY").is_none());
         let data = vec![1u8; size];
         let mut times = Vec::new();
         for _ in 0..BATCHES {
@@ -249,9 +255,6 @@ fn main() {
     let args: Vec<String> = std::env::args().collect();
     let arg = |i: usize, default: &str| args.get(i).map_or(default, |s| s.as_str()).to_owned();
     let tl = arg(1, "posix");
-    if let Ok(e) = std::env::var("EXP") {
-        ucx::uct::sm::fifo::EXP.store(e.parse().unwrap(), Ordering::Relaxed);
-    }
     let cores = [arg(2, "0"), arg(3, "1")].map(|core| core.parse::<usize>().expect("core"));
     let child = std::env::var_os("UCT_AM_CHILD").is_some();
     pin(cores[usize::from(child)]);

@@ -32,6 +32,8 @@ pub struct CmaIface {
 /// Copies that go on at each progress, in the order in which they were posted.
 pub struct Queue {
     copies: RefCell<VecDeque<Copy>>,
+    /// How many: for a look without a borrow.
+    len: Cell<usize>,
     /// Bytes of one step.
     pub step: usize,
     pub max_iov: usize,
@@ -56,6 +58,7 @@ impl CmaIface {
             attr: attr(max_iov, bandwidth.unwrap_or(11145.0 * 1024.0 * 1024.0)),
             queue: Rc::new(Queue {
                 copies: RefCell::default(),
+                len: Cell::new(0),
                 step: config.size("CMA_SEG_SIZE").clamp(1, vmcopy::MAX_LEN),
                 max_iov,
                 complained: Cell::new(false),
@@ -152,6 +155,9 @@ impl Iface for CmaIface {
     }
 
     fn progress(&self, events: &dyn Events) -> usize {
+        if self.queue.is_empty() {
+            return 0;
+        }
         let mut count = 0;
         while count < self.quota as usize {
             let Some(ended) = self.queue.advance() else {
@@ -170,7 +176,7 @@ impl Iface for CmaIface {
     }
 
     fn arm(&self, _tx_blocked: bool) -> Result<Arm> {
-        if self.queue.copies.borrow().is_empty() {
+        if self.queue.is_empty() {
             Ok(Arm::Armed)
         } else {
             Ok(Arm::Busy)
@@ -179,12 +185,14 @@ impl Iface for CmaIface {
 }
 
 impl Queue {
+    #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.copies.borrow().is_empty()
+        self.len.get() == 0
     }
 
     pub fn push(&self, copy: Copy) {
         self.copies.borrow_mut().push_back(copy);
+        self.len.set(self.len.get() + 1);
     }
 
     /// Takes the oldest copy one step on; `None` if there is none. Returns token and result of
@@ -198,6 +206,7 @@ impl Queue {
         }
         let token = copy.token;
         copies.pop_front();
+        self.len.set(copies.len());
         Some(Some((token, result.map(|_| ()))))
     }
 

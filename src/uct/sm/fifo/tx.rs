@@ -9,24 +9,36 @@ use super::layout::{BLOCK_HEAD, BLOCK_TAIL, CTRL_LEN, Ctrl, Geometry, LINE, Plac
 /// Where a sender writes. It must not outlive the [`Area`] that it was made from: its owner keeps
 /// both.
 pub struct Tx {
+    /// The slot of the next message and the parity it gets; in a shared ring the common word
+    /// decides, see [`Tx::head`].
+    next: Cell<Slot>,
+    /// Where the next message goes, again only in a ring of our own.
+    head: Cell<Place>,
+    /// What the receiver was known to have read.
+    tail: Cell<Place>,
+    shared: bool,
     slots: *mut u8,
     data: *mut u8,
     geometry: Geometry,
     /// log2 of the number of slots.
     shift: u32,
-    /// Where the next message goes; in a shared ring the common word decides.
-    head: Cell<Place>,
-    /// What the receiver was known to have read.
-    tail: Cell<Place>,
     tail_word: *const AtomicU64,
     head_word: *const AtomicU64,
-    shared: bool,
+}
+
+/// A slot in memory, with the parity that makes it a message.
+#[derive(Clone, Copy)]
+struct Slot {
+    ptr: *mut u8,
+    parity: u64,
 }
 
 /// A reserved place for one message.
 struct Reserved {
-    slot: u32,
+    slot: Slot,
     line: u32,
+    /// Number of the slot after it.
+    next: u32,
 }
 
 impl Tx {
@@ -36,7 +48,11 @@ impl Tx {
         let base = geometry.ring(ring);
         let tail_word = area.word64(block(ring) + BLOCK_TAIL);
         let tail = Place::unpack(tail_word.load(Ordering::Acquire));
-        Tx {
+        let tx = Tx {
+            next: Cell::new(Slot {
+                ptr: core::ptr::null_mut(),
+                parity: 0,
+            }),
             slots: area.at(base),
             data: area.at(base + geometry.slots_len()),
             geometry,
@@ -46,7 +62,9 @@ impl Tx {
             tail_word,
             head_word: area.word64(block(ring) + BLOCK_HEAD),
             shared,
-        }
+        };
+        tx.next.set(tx.slot(tail.slot));
+        tx
     }
 
     /// Longest message in a slot.
@@ -62,23 +80,13 @@ impl Tx {
     }
 
     #[inline(always)]
-    fn slot(&self, slot: u32) -> *mut u8 {
-        let index = slot & (self.geometry.slots - 1);
-        self.slots
-            .wrapping_add(index as usize * self.geometry.slot_len as usize)
-    }
-
-    #[inline(always)]
-    fn parity(&self, slot: u32) -> u64 {
-        u64::from(!(slot >> self.shift) & 1)
-    }
-
-    #[inline(always)]
-    fn publish(&self, slot: u32, ctrl: Ctrl) {
-        // SAFETY: the slot is inside the mapped ring, its first word is aligned and an atomic in
-        // every process.
-        let word = unsafe { AtomicU64::from_ptr(self.slot(slot).cast()) };
-        word.store(ctrl.0, Ordering::Release);
+    fn slot(&self, number: u32) -> Slot {
+        let index = number & (self.geometry.slots - 1);
+        let offset = index as usize * self.geometry.slot_len as usize;
+        Slot {
+            ptr: self.slots.wrapping_add(offset),
+            parity: u64::from(!(number >> self.shift) & 1),
+        }
     }
 
     #[inline(always)]
@@ -87,13 +95,15 @@ impl Tx {
             return self.reserve_shared(lines);
         }
         let head = self.head.get();
-        let (line, next) = match head.reserve(self.tail.get(), lines, &self.geometry) {
+        let (line, after) = match head.reserve(self.tail.get(), lines, &self.geometry) {
             Some(found) => found,
             None => head.reserve(self.reload_tail(), lines, &self.geometry)?,
         };
-        self.head.set(next);
-        let slot = head.slot;
-        Some(Reserved { slot, line })
+        let slot = self.next.get();
+        self.head.set(after);
+        self.next.set(self.slot(after.slot));
+        let next = after.slot;
+        Some(Reserved { slot, line, next })
     }
 
     #[cold]
@@ -118,8 +128,8 @@ impl Tx {
             match word.compare_exchange_weak(seen, next.pack(), Ordering::AcqRel, Ordering::Relaxed)
             {
                 Ok(_) => {
-                    let slot = head.slot;
-                    return Some(Reserved { slot, line });
+                    let (slot, next) = (self.slot(head.slot), next.slot);
+                    return Some(Reserved { slot, line, next });
                 }
                 Err(now) => seen = now,
             }
@@ -133,14 +143,14 @@ impl Tx {
         let Some(Reserved { slot, .. }) = self.reserve(0) else {
             return false;
         };
-        let to = self.slot(slot).wrapping_add(CTRL_LEN);
+        let to = slot.ptr.wrapping_add(CTRL_LEN);
         // SAFETY: the slot is ours until it is published, and long enough for both.
         unsafe {
             to.cast::<u64>().write(header);
             copy(payload, to.add(8));
         }
         let len = 8 + payload.len() as u32;
-        self.publish(slot, Ctrl::inline(self.parity(slot), id, len));
+        slot.publish(Ctrl::inline(slot.parity, id, len));
         true
     }
 
@@ -155,9 +165,9 @@ impl Tx {
         debug_assert!(max_len <= self.max_message());
         let inline = max_len <= self.max_inline();
         let wanted = if inline { 0 } else { lines(max_len as u32) };
-        let Reserved { slot, line } = self.reserve(wanted)?;
+        let Reserved { slot, line, next } = self.reserve(wanted)?;
         let to = if inline {
-            self.slot(slot).wrapping_add(CTRL_LEN)
+            slot.ptr.wrapping_add(CTRL_LEN)
         } else {
             let offset = line & (self.geometry.data_lines - 1);
             self.data.wrapping_add(offset as usize * LINE)
@@ -165,28 +175,38 @@ impl Tx {
         // SAFETY: the place is ours until it is published and has `max_len` bytes. Whatever other
         // processes left there are initialised bytes.
         let len = pack(unsafe { core::slice::from_raw_parts_mut(to, max_len) });
-        let parity = self.parity(slot);
+        let parity = slot.parity;
         if len > max_len {
-            self.publish(slot, Ctrl::inline(parity, Ctrl::SKIP, 0));
+            slot.publish(Ctrl::inline(parity, Ctrl::SKIP, 0));
             return Some(false);
         }
         let ctrl = if inline {
             Ctrl::inline(parity, id, len as u32)
         } else {
-            self.give_back(slot, line, lines(len as u32));
+            self.give_back(next, line, lines(len as u32));
             Ctrl::data(parity, id, len as u32, line)
         };
-        self.publish(slot, ctrl);
+        slot.publish(ctrl);
         Some(true)
     }
 
     /// Data lines that were reserved but not needed, if nothing was sent meanwhile.
     fn give_back(&self, slot: u32, line: u32, used: u32) {
-        let slot = slot.wrapping_add(1);
         if !self.shared && self.head.get().slot == slot {
             let line = line.wrapping_add(used);
             self.head.set(Place { slot, line });
         }
+    }
+}
+
+impl Slot {
+    /// Makes the message visible.
+    #[inline(always)]
+    fn publish(self, ctrl: Ctrl) {
+        // SAFETY: the slot is inside the mapped ring, its first word is aligned and an atomic in
+        // every process.
+        let word = unsafe { AtomicU64::from_ptr(self.ptr.cast()) };
+        word.store(ctrl.0, Ordering::Release);
     }
 }
 

@@ -2,6 +2,8 @@
 
 /// Copies `dst.len()` bytes from `src`; false if they can't all be read. Where the system call
 /// is forbidden (a container's filter), the bytes are read directly, as any C library would.
+// The C caller gave the pointer as readable; that it may lie is what this is for.
+#[allow(clippy::not_unsafe_ptr_arg_deref)]
 pub fn read(src: *const u8, dst: &mut [u8]) -> bool {
     let local = libc::iovec {
         iov_base: dst.as_mut_ptr().cast(),

@@ -2,7 +2,11 @@
 
 /// Different primes above 2^31 for different indices (of twenty): hash functions multiply by them.
 pub fn prime(index: usize) -> u64 {
-    let is_prime = |n: &u64| (2..).take_while(|d| d * d <= *n).all(|d| n % d != 0);
+    let is_prime = |n: &u64| {
+        (2..)
+            .take_while(|d| d * d <= *n)
+            .all(|d| !n.is_multiple_of(d))
+    };
     (1 << 31..).filter(is_prime).nth(index % 20).unwrap_or(2)
 }
 

@@ -427,9 +427,7 @@ mod tests {
             assert_eq!(at_the_end_of_a_page(&bytes[..len]), Err(Error::InvalidAddr));
         }
         // SAFETY: NULL is survived as well.
-        assert_eq!(
-            unsafe { foreign_address(core::ptr::null()) },
-            Err(Error::InvalidAddr)
-        );
+        let of_null = unsafe { foreign_address(core::ptr::null()) };
+        assert_eq!(of_null, Err(Error::InvalidAddr));
     }
 }

@@ -77,6 +77,10 @@ impl DataBuf {
         self.front().len
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     pub fn kind(&self) -> Kind {
         self.front().kind
     }

@@ -1,6 +1,4 @@
 //! Generic datatypes: the user packs and unpacks.
-#![allow(unsafe_code)]
-
 use core::ffi::c_void;
 
 use crate::ucs::status::{Error, Result, Status};
@@ -24,6 +22,8 @@ pub struct GenericDt {
     pub context: *mut c_void,
 }
 
+// The user's pointers are only passed on to the user's functions.
+#[allow(clippy::not_unsafe_ptr_arg_deref)]
 impl GenericDt {
     /// Starts packing `count` elements at `buffer`.
     pub fn start_pack(&self, buffer: *const c_void, count: usize) -> Result<PackState> {
@@ -90,12 +90,16 @@ impl PackState {
         self.len
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Packs bytes from `offset` on; returns how many, never more than `dst` holds.
     pub fn pack(&self, offset: usize, dst: &mut [u8]) -> usize {
         let want = dst.len().min(self.len - offset.min(self.len));
         match self.state.ops.pack {
-            // SAFETY: the state is live, and `dst` has room for `want` bytes.
             Some(pack) if want != 0 => {
+                // SAFETY: the state is live, and `dst` has room for `want` bytes.
                 unsafe { pack(self.state.state, offset, dst.as_mut_ptr().cast(), want) }.min(want)
             }
             _ => 0,
@@ -112,6 +116,10 @@ pub struct UnpackState {
 impl UnpackState {
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Hands `src`, which begins at `offset` of the message, to the user.

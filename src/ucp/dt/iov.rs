@@ -41,6 +41,10 @@ impl IovBuf {
         self.total
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Calls `visit` with the pieces that hold `len` bytes from `offset` on, `max_parts` at
     /// most, and returns the bytes visited.
     pub fn for_parts(

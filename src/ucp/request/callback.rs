@@ -1,5 +1,4 @@
 //! Completion callbacks: the signatures that UCX has given them over time.
-#![allow(unsafe_code)]
 
 use core::ffi::c_void;
 
@@ -37,6 +36,8 @@ pub enum Callback {
     AmRecv(AmRecvCb),
 }
 
+// The user's pointers are only passed on to the user's functions.
+#[allow(clippy::not_unsafe_ptr_arg_deref)]
 impl Callback {
     /// Calls the user. Anything may happen inside, also calls into this library.
     pub fn call(self, area: *mut c_void, status: Status, info: TagInfo, user: *mut c_void) {

@@ -15,7 +15,6 @@
 //! A user's request may be gone the moment COMPLETED is visible or its callback runs, and a
 //! pooled one may be freed inside its callback. So completion unlinks first, stores the status,
 //! calls back, and touches nothing afterwards.
-#![allow(unsafe_code)]
 
 pub mod callback;
 pub mod pool;

@@ -1,5 +1,4 @@
 //! The worker's own request memory.
-#![allow(unsafe_code)]
 
 use core::cell::RefCell;
 use core::ffi::c_void;

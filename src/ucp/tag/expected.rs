@@ -34,7 +34,7 @@ pub struct Expected {
     exact_count: usize,
 }
 
-fn link(nodes: &mut Vec<Node>, index: u32) -> Option<&mut Link> {
+fn link(nodes: &mut [Node], index: u32) -> Option<&mut Link> {
     nodes.get_mut(index as usize).map(|node| &mut node.link)
 }
 
@@ -90,10 +90,11 @@ impl Expected {
                 self.grow();
             }
             if let Some(list) = self.buckets.get_mut(bucket_of(tag, self.bits)) {
-                list.push_back(&mut self.nodes, link, index);
+                list.push_back(self.nodes.as_mut_slice(), link, index);
             }
         } else {
-            self.masked.push_back(&mut self.nodes, link, index);
+            self.masked
+                .push_back(self.nodes.as_mut_slice(), link, index);
         }
         index
     }
@@ -109,7 +110,7 @@ impl Expected {
                 let next = node.link.next();
                 let bucket = bucket_of(node.tag, self.bits);
                 if let Some(list) = self.buckets.get_mut(bucket) {
-                    list.push_back(&mut self.nodes, link, at);
+                    list.push_back(self.nodes.as_mut_slice(), link, at);
                 }
                 at = next;
             }
@@ -173,10 +174,10 @@ impl Expected {
             self.exact_count -= 1;
             let bucket = bucket_of(tag, self.bits);
             if let Some(list) = self.buckets.get_mut(bucket) {
-                list.remove(&mut self.nodes, link, index);
+                list.remove(self.nodes.as_mut_slice(), link, index);
             }
         } else {
-            self.masked.remove(&mut self.nodes, link, index);
+            self.masked.remove(self.nodes.as_mut_slice(), link, index);
         }
         self.free.push(index);
         Some(req)

@@ -41,7 +41,7 @@ impl List {
     }
 
     /// Appends `node`; `link` gives access to the link of any node of this list.
-    pub fn push_back<S>(
+    pub fn push_back<S: ?Sized>(
         &mut self,
         slab: &mut S,
         link: fn(&mut S, u32) -> Option<&mut Link>,
@@ -62,7 +62,7 @@ impl List {
     }
 
     /// Takes `node`, which must be in this list, out.
-    pub fn remove<S>(
+    pub fn remove<S: ?Sized>(
         &mut self,
         slab: &mut S,
         link: fn(&mut S, u32) -> Option<&mut Link>,

@@ -98,11 +98,11 @@ impl Default for Unexpected {
     }
 }
 
-fn link_all(nodes: &mut Vec<Node>, index: u32) -> Option<&mut Link> {
+fn link_all(nodes: &mut [Node], index: u32) -> Option<&mut Link> {
     nodes.get_mut(index as usize).map(|node| &mut node.all)
 }
 
-fn link_bucket(nodes: &mut Vec<Node>, index: u32) -> Option<&mut Link> {
+fn link_bucket(nodes: &mut [Node], index: u32) -> Option<&mut Link> {
     nodes.get_mut(index as usize).map(|node| &mut node.bucket)
 }
 
@@ -141,11 +141,12 @@ impl Unexpected {
             generation = node.generation;
         }
         self.queued += 1;
-        self.all.push_back(&mut self.nodes, link_all, index);
+        self.all
+            .push_back(self.nodes.as_mut_slice(), link_all, index);
         if self.queued > self.buckets.len() {
             self.grow();
         } else if let Some(list) = self.buckets.get_mut(bucket_of(tag, self.bits)) {
-            list.push_back(&mut self.nodes, link_bucket, index);
+            list.push_back(self.nodes.as_mut_slice(), link_bucket, index);
         }
         Handle { index, generation }
     }
@@ -159,7 +160,7 @@ impl Unexpected {
             let next = node.all.next();
             let bucket = bucket_of(node.tag, self.bits);
             if let Some(list) = self.buckets.get_mut(bucket) {
-                list.push_back(&mut self.nodes, link_bucket, at);
+                list.push_back(self.nodes.as_mut_slice(), link_bucket, at);
             }
             at = next;
         }
@@ -214,9 +215,10 @@ impl Unexpected {
         }
         let tag = node.tag;
         self.queued -= 1;
-        self.all.remove(&mut self.nodes, link_all, handle.index);
+        self.all
+            .remove(self.nodes.as_mut_slice(), link_all, handle.index);
         if let Some(list) = self.buckets.get_mut(bucket_of(tag, self.bits)) {
-            list.remove(&mut self.nodes, link_bucket, handle.index);
+            list.remove(self.nodes.as_mut_slice(), link_bucket, handle.index);
         }
     }
 

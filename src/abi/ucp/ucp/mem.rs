@@ -87,16 +87,11 @@ pub unsafe extern "C" fn ucp_mem_query(memh: ucp_mem_h, attr: *mut ucp_mem_attr_
             return Error::InvalidParam.into();
         };
         let address: *mut c_void = core::ptr::with_exposed_provenance_mut(memory.address());
-        crate::set_field!(attrs, UCP_MEM_ATTR_FIELD_ADDRESS.into(), address, address);
+        crate::set_field!(attrs, UCP_MEM_ATTR_FIELD_ADDRESS, address, address);
+        crate::set_field!(attrs, UCP_MEM_ATTR_FIELD_LENGTH, length, memory.len());
         crate::set_field!(
             attrs,
-            UCP_MEM_ATTR_FIELD_LENGTH.into(),
-            length,
-            memory.len()
-        );
-        crate::set_field!(
-            attrs,
-            UCP_MEM_ATTR_FIELD_MEM_TYPE.into(),
+            UCP_MEM_ATTR_FIELD_MEM_TYPE,
             mem_type,
             UCS_MEMORY_TYPE_HOST
         );

@@ -174,6 +174,10 @@ impl Ctrl {
         (self.0 >> 8) as u32 & 0xff_ffff
     }
 
+    pub const fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
     pub const fn pos(self) -> u32 {
         (self.0 >> 32) as u32
     }

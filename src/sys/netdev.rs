@@ -89,35 +89,9 @@ fn ones(mask: IpAddr) -> u8 {
     }) as u8
 }
 
-/// True for a software bridge (docker0, virbr0).
-pub fn is_bridge(name: &str) -> bool {
-    !name.contains('/') && fs::metadata(format!("/sys/class/net/{name}/bridge")).is_ok()
-}
-
-/// Speed of the link in Mbit/s, where the driver knows it.
-pub fn speed_mbps(name: &str) -> Option<u32> {
-    // `struct ethtool_cmd` up to the fields that are needed: speed at 12, its high half at 28.
-    const ETHTOOL_GSET: u32 = 1;
-    let mut command = [0u8; 44];
-    command[..4].copy_from_slice(&ETHTOOL_GSET.to_ne_bytes());
-    let mut request = request_for(name)?;
-    request.ifr_ifru.ifru_data = command.as_mut_ptr().cast();
-    const SIOCETHTOOL: libc::c_ulong = 0x8946;
-    let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).ok()?;
-    // SAFETY: the request names a buffer of the command's size.
-    let rc = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
-    if rc != 0 {
-        return None;
-    }
-    let low = u16::from_ne_bytes([command[12], command[13]]);
-    let high = u16::from_ne_bytes([command[28], command[29]]);
-    match (u32::from(high) << 16) | u32::from(low) {
-        0 | 0xffff | u32::MAX => None,
-        speed => Some(speed),
-    }
-}
-
-fn request_for(name: &str) -> Option<libc::ifreq> {
+/// An ioctl about the interface `name`. By a socket rather than sysfs, since that may show another
+/// network namespace than ours.
+fn query(name: &str, code: libc::c_ulong, data: Option<&mut [u8]>) -> Option<libc::ifreq> {
     let name = CString::new(name).ok()?;
     // SAFETY: all zero is a valid request.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };
@@ -128,25 +102,54 @@ fn request_for(name: &str) -> Option<libc::ifreq> {
     for (to, from) in request.ifr_name.iter_mut().zip(bytes) {
         *to = *from as libc::c_char;
     }
-    Some(request)
+    if let Some(data) = data {
+        request.ifr_ifru.ifru_data = data.as_mut_ptr().cast();
+    }
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).ok()?;
+    // SAFETY: the kernel reads and writes the request, and for ethtool the command it names,
+    // which is as long as the command's structure.
+    let rc = unsafe { libc::ioctl(socket.as_raw_fd(), code as _, &raw mut request) };
+    (rc == 0).then_some(request)
 }
 
-fn sysfs_number(name: &str, file: &str) -> Option<u32> {
-    if name.contains('/') {
-        return None;
+const SIOCETHTOOL: libc::c_ulong = 0x8946;
+
+/// True for a software bridge (docker0, virbr0).
+pub fn is_bridge(name: &str) -> bool {
+    // `struct ethtool_drvinfo`: the driver's name is at 4.
+    const ETHTOOL_GDRVINFO: u32 = 3;
+    let mut command = [0u8; 196];
+    command[..4].copy_from_slice(&ETHTOOL_GDRVINFO.to_ne_bytes());
+    query(name, SIOCETHTOOL, Some(&mut command)).is_some() && command[4..].starts_with(b"bridge\0")
+}
+
+/// Speed of the link in Mbit/s, where the driver knows it.
+pub fn speed_mbps(name: &str) -> Option<u32> {
+    // `struct ethtool_cmd`: the speed is at 12, its high half at 28.
+    const ETHTOOL_GSET: u32 = 1;
+    let mut command = [0u8; 44];
+    command[..4].copy_from_slice(&ETHTOOL_GSET.to_ne_bytes());
+    query(name, SIOCETHTOOL, Some(&mut command))?;
+    let low = u16::from_ne_bytes([command[12], command[13]]);
+    let high = u16::from_ne_bytes([command[28], command[29]]);
+    match (u32::from(high) << 16) | u32::from(low) {
+        0 | 0xffff | u32::MAX => None,
+        speed => Some(speed),
     }
-    let text = fs::read_to_string(format!("/sys/class/net/{name}/{file}")).ok()?;
-    text.trim().parse().ok()
 }
 
 /// Largest packet of the interface in bytes.
 pub fn mtu(name: &str) -> Option<u32> {
-    sysfs_number(name, "mtu")
+    let request = query(name, libc::SIOCGIFMTU as _, None)?;
+    // SAFETY: this request writes the MTU.
+    u32::try_from(unsafe { request.ifr_ifru.ifru_mtu }).ok()
 }
 
 /// `ARPHRD_*` of the interface.
 pub fn hardware_type(name: &str) -> Option<u32> {
-    sysfs_number(name, "type")
+    let request = query(name, libc::SIOCGIFHWADDR as _, None)?;
+    // SAFETY: this request writes an address, whose family is the type.
+    Some(unsafe { request.ifr_ifru.ifru_hwaddr.sa_family }.into())
 }
 
 /// True when an IPv4 default route leaves by this interface.

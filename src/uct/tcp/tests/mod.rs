@@ -3,6 +3,8 @@
 mod basic;
 mod ends;
 mod foreign;
+#[allow(unsafe_code)]
+mod limits;
 mod peer;
 mod settings;
 

@@ -22,7 +22,7 @@ impl Doorbell {
         // SAFETY: fresh descriptors that nobody else knows.
         let [read, _write] = ends.map(|fd| unsafe { File::from_raw_fd(fd) });
         // One descriptor for both directions: no end of file while it is open, and one less.
-        let pipe = open(&format!("/proc/self/fd/{}", read.as_raw_fd()), true)?;
+        let pipe = open(&format!("/proc/self/fd/{}", read.as_raw_fd()))?;
         Ok(Doorbell { pipe })
     }
 
@@ -31,7 +31,7 @@ impl Doorbell {
     /// # Errors
     /// Whatever opening says; `InvalidInput` if that is no pipe.
     pub fn of_process(pid: u32, fd: RawFd) -> io::Result<Doorbell> {
-        let pipe = open(&format!("/proc/{pid}/fd/{fd}"), false)?;
+        let pipe = open(&format!("/proc/{pid}/fd/{fd}"))?;
         if !pipe.metadata()?.file_type().is_fifo() {
             return Err(io::ErrorKind::InvalidInput.into());
         }
@@ -61,9 +61,11 @@ impl Doorbell {
     }
 }
 
-fn open(path: &str, read: bool) -> io::Result<File> {
+/// Opens a pipe for both directions: a ringer is a reader too, so that a ring whose owner is gone
+/// goes nowhere instead of raising SIGPIPE, which would end the process.
+fn open(path: &str) -> io::Result<File> {
     OpenOptions::new()
-        .read(read)
+        .read(true)
         .write(true)
         .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
         .open(path)
@@ -93,6 +95,18 @@ mod tests {
         poll.revents = 0;
         // SAFETY: as above.
         assert_eq!(unsafe { libc::poll(&mut poll, 1, 0) }, 0);
+    }
+
+    #[test]
+    fn a_ring_for_nobody_is_survived() {
+        let bell = Doorbell::new().expect("pipe");
+        let other = Doorbell::of_process(std::process::id(), bell.fd()).expect("open");
+        drop(bell);
+        // SAFETY: default handling, as in a C program (Rust's start-up code ignores SIGPIPE).
+        let before = unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+        other.ring();
+        // SAFETY: as it was.
+        unsafe { libc::signal(libc::SIGPIPE, before) };
     }
 
     #[test]

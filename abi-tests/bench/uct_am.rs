@@ -195,6 +195,30 @@ fn rounds(worker: &Worker, ep: &dyn Ep, first: bool) {
         }
         report("stream", size, times, 1.0 / f64::from(BATCH));
     }
+    for frag in [512usize, 1024, 2048, 4096, 8192] {
+        worker.counter.copy.set(true);
+        let data = vec![1u8; 8192];
+        let n = (8192 / frag) as u32;
+        let mut times = Vec::new();
+        for _ in 0..BATCHES {
+            let start = Instant::now();
+            for _ in 0..BATCH / 4 {
+                if first {
+                    data.chunks(frag)
+                        .for_each(|d| worker.send(ep, d, max_short));
+                    got += n;
+                    worker.wait(got);
+                } else {
+                    got += n;
+                    worker.wait(got);
+                    data.chunks(frag)
+                        .for_each(|d| worker.send(ep, d, max_short));
+                }
+            }
+            times.push(start.elapsed().as_nanos() as f64);
+        }
+        report("fragments", frag, times, 0.5 / f64::from(BATCH / 4));
+    }
     let _ = sent;
     let mut times = Vec::new();
     for _ in 0..BATCHES {

@@ -89,26 +89,4 @@ impl Md for SmMd {
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::uct::conformance::suite;
-
-    suite!(posix, &crate::uct::sm::POSIX, "memory", &[]);
-    suite!(sysv, &crate::uct::sm::SYSV, "memory", &[]);
-    // Few slots, and messages that hardly fit in the data area.
-    suite!(
-        posix_small,
-        &crate::uct::sm::POSIX,
-        "memory",
-        &[
-            ("POSIX_FIFO_SIZE", "2"),
-            ("POSIX_FIFO_ELEM_SIZE", "17"),
-            ("POSIX_SEG_SIZE", "100")
-        ]
-    );
-    suite!(
-        posix_named,
-        &crate::uct::sm::POSIX,
-        "memory",
-        &[("POSIX_USE_PROC_LINK", "n"), ("POSIX_DIR", "/tmp")]
-    );
-}
+mod tests;

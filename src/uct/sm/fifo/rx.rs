@@ -7,7 +7,12 @@ use crate::uct::AM_ID_MAX;
 use crate::uct::iface::Events;
 
 use super::area::Area;
+use super::cache;
 use super::layout::{BLOCK_TAIL, CTRL_LEN, Ctrl, Geometry, LINE, Place, block, lines};
+
+/// Lines of a long message that are fetched before it is delivered; then the processor's own
+/// guesses have caught up.
+const PREFETCH: usize = 16;
 
 /// Where a receiver reads. It must not outlive the [`Area`] that it was made from: its owner
 /// keeps both.
@@ -108,7 +113,9 @@ impl Rx {
             }
             self.next.get().cast::<u8>().wrapping_add(CTRL_LEN)
         } else {
-            self.data_at(ctrl)?
+            let data = self.data_at(ctrl)?;
+            cache::fetch_to_read(data, PREFETCH.min(lines(ctrl.len()) as usize));
+            data
         };
         // SAFETY: just checked to lie inside the ring. A well-behaved sender doesn't write there
         // until the tail is advanced; one that does garbles its own message, which the reader
@@ -164,13 +171,8 @@ impl Rx {
 
     #[inline(always)]
     fn prefetch_next(&self) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let index = self.place.get().slot.wrapping_add(1) & (self.geometry.slots - 1);
-            // SAFETY: a hint without effect on memory.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.slot(index).cast()) };
-        }
+        let index = self.place.get().slot.wrapping_add(1) & (self.geometry.slots - 1);
+        cache::fetch_to_read(self.slot(index).cast(), 1);
     }
 
     #[cold]

@@ -4,7 +4,11 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::area::Area;
+use super::cache;
 use super::layout::{BLOCK_HEAD, BLOCK_TAIL, CTRL_LEN, Ctrl, Geometry, LINE, Place, block, lines};
+
+/// Lines of a long message that are fetched before it is packed: all, unless segments are huge.
+const PREFETCH: usize = 256;
 
 /// Where a sender writes. It must not outlive the [`Area`] that it was made from: its owner keeps
 /// both.
@@ -170,7 +174,9 @@ impl Tx {
             slot.ptr.wrapping_add(CTRL_LEN)
         } else {
             let offset = line & (self.geometry.data_lines - 1);
-            self.data.wrapping_add(offset as usize * LINE)
+            let to = self.data.wrapping_add(offset as usize * LINE);
+            cache::fetch_to_write(to, PREFETCH.min(wanted as usize));
+            to
         };
         // SAFETY: the place is ours until it is published and has `max_len` bytes. Whatever other
         // processes left there are initialised bytes.

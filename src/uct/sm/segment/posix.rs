@@ -10,6 +10,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::sys::event::random_u64;
 use crate::sys::shm::{self, Mapping};
@@ -106,14 +107,20 @@ fn unnamed(settings: &Settings, len: usize, needed: usize) -> Result<File> {
     };
     match shm::memory_file(len).and_then(with_memory) {
         Ok(file) => {
-            let problem = problem(settings, needed, &error);
-            crate::ucs_warn!(
-                "{problem}; memory outside of it is used instead (UCX_POSIX_DIR chooses another \
-                 folder)"
-            );
+            warn_once(&problem(settings, needed, &error));
             Ok(file)
         }
         Err(_) => Err(refuse(settings, needed, &error)),
+    }
+}
+
+/// One line per process is enough: each worker meets the same folder.
+fn warn_once(problem: &str) {
+    static WARNED: AtomicBool = AtomicBool::new(false);
+    if !WARNED.swap(true, Ordering::Relaxed) {
+        crate::ucs_warn!(
+            "{problem}; memory outside of it is used instead (UCX_POSIX_DIR chooses another folder)"
+        );
     }
 }
 

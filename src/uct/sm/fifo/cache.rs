@@ -1,0 +1,33 @@
+//! Hints to the processor about cache lines. They have no effect on what memory holds.
+
+use super::layout::LINE;
+
+/// Fetches `lines` lines for writing, all at once: copying into them would ask for one after the
+/// other, and each comes from another processor's cache.
+#[inline(always)]
+pub fn fetch_to_write(start: *mut u8, lines: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for i in 0..lines {
+        let line = start.wrapping_add(i * LINE);
+        // SAFETY: a hint, whatever the address; processors without it take it for a no-op.
+        unsafe {
+            core::arch::asm!("prefetchw [{0}]", in(reg) line,
+                options(nostack, preserves_flags, readonly));
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (start, lines);
+}
+
+/// Fetches `lines` lines for reading.
+#[inline(always)]
+pub fn fetch_to_read(start: *const u8, lines: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for i in 0..lines {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: as above.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(i * LINE).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (start, lines);
+}

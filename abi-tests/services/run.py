@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 
@@ -133,6 +134,23 @@ def test_system_information():
     drop = re.compile(r"# Timer")
     ours, genuine = ([x for x in lines if not drop.match(x)] for lines in (ours, genuine))
     check(ours == genuine, f"{ours} {genuine}")
+
+
+def test_tables_of_programs():
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "config"
+        include = DEPS / "libucx" / "include"
+        flags = ["-Wl,--allow-shlib-undefined", f"-L{GENUINE}", "-lucs"]
+        command = [os.environ.get("CC", "cc"), f"-I{include}", HERE / "config.c", "-o", program]
+        subprocess.run([str(part) for part in command] + flags, check=True, timeout=LIMIT)
+        results = [run(program, lib=lib) for lib in (OURS, GENUINE)]
+    # Log lines carry times and source lines; what they say must be the same.
+    ours, genuine = (
+        [re.sub(r"^\[.* UCX  ", "", line) for line in output.splitlines()] for _, output in results
+    )
+    check([code for code, _ in results] == [0, 0], f"{results[0][1][-500:]}")
+    differences = [f"{x!r} not {y!r}" for x, y in zip(ours, genuine) if x != y]
+    check(ours == genuine, "; ".join(differences[:5]) or f"{len(ours)} lines, not {len(genuine)}")
 
 
 def tests():

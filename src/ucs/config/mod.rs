@@ -18,7 +18,7 @@ mod units;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-pub use kind::{Key, Kind, parse_bool, parse_range};
+pub use kind::{Key, Kind, SIGNALS, parse_bool, parse_range};
 pub use list::{AllowList, Mode, tokens};
 pub use print::{Print, print_all, print_tables};
 pub use read::ThisMachine;

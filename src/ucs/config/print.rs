@@ -165,6 +165,9 @@ fn print_doc(
         for key in keys {
             let _ = writeln!(out, "#  {:<TITLE_WIDTH$}- {}", key.name, key.doc);
         }
+    } else {
+        // What a kind has to add comes on lines of its own, also when it is nothing.
+        out.push_str("# \n");
     }
     let _ = writeln!(
         out,

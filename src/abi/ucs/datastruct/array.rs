@@ -28,5 +28,6 @@ pub unsafe extern "C" fn ucs_array_grow(
 /// Frees the storage of an array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_array_buffer_free(buffer: *mut c_void) {
-    let _ = buffer;
+    // SAFETY: NULL or from the C heap, by the API.
+    unsafe { libc::free(buffer) };
 }

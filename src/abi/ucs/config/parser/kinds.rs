@@ -1,6 +1,9 @@
 //! Entry points of `ucs/config/parser.h`: kinds.
 
+use super::fields;
+use super::value::{self, copy_value};
 use crate::abi::prelude::*;
+use crate::abi::ucs::text;
 
 /// Copies a string from `src` to `dest`.
 #[unsafe(no_mangle)]
@@ -9,14 +12,34 @@ pub unsafe extern "C" fn ucs_config_clone_string(
     dest: *mut c_void,
     arg: *const c_void,
 ) -> ucs_status_t {
-    let _ = (src, dest, arg);
-    NOT_IMPLEMENTED
+    let _ = arg;
+    // SAFETY: the caller passes two pointers to strings.
+    unsafe {
+        if src.is_null() || dest.is_null() {
+            return Error::InvalidParam.into();
+        }
+        let copy = text::malloc_copy(
+            text::bytes(src.cast::<*const c_char>().read_unaligned()).unwrap_or_default(),
+        );
+        dest.cast::<*mut c_char>().write_unaligned(copy);
+        if copy.is_null() {
+            Error::NoMemory.into()
+        } else {
+            Status::OK
+        }
+    }
 }
 
 /// Frees what a string holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_release_string(ptr: *mut c_void, arg: *const c_void) {
-    let _ = (ptr, arg);
+    let _ = arg;
+    // SAFETY: the caller passes a pointer to a string that was read or copied here.
+    unsafe {
+        if !ptr.is_null() {
+            libc::free(ptr.cast::<*mut c_void>().read_unaligned());
+        }
+    }
 }
 
 /// Copies an integer from `src` to `dest`.
@@ -26,8 +49,9 @@ pub unsafe extern "C" fn ucs_config_clone_int(
     dest: *mut c_void,
     arg: *const c_void,
 ) -> ucs_status_t {
-    let _ = (src, dest, arg);
-    NOT_IMPLEMENTED
+    let _ = arg;
+    // SAFETY: the caller passes two values of this type.
+    unsafe { copy_value::<c_int>(src, dest) }
 }
 
 /// Copies an unsigned integer from `src` to `dest`.
@@ -37,8 +61,9 @@ pub unsafe extern "C" fn ucs_config_clone_uint(
     dest: *mut c_void,
     arg: *const c_void,
 ) -> ucs_status_t {
-    let _ = (src, dest, arg);
-    NOT_IMPLEMENTED
+    let _ = arg;
+    // SAFETY: the caller passes two values of this type.
+    unsafe { copy_value::<c_uint>(src, dest) }
 }
 
 /// Copies an unsigned long from `src` to `dest`.
@@ -48,8 +73,9 @@ pub unsafe extern "C" fn ucs_config_clone_ulong(
     dest: *mut c_void,
     arg: *const c_void,
 ) -> ucs_status_t {
-    let _ = (src, dest, arg);
-    NOT_IMPLEMENTED
+    let _ = arg;
+    // SAFETY: the caller passes two values of this type.
+    unsafe { copy_value::<c_ulong>(src, dest) }
 }
 
 /// Copies a number from `src` to `dest`.
@@ -59,14 +85,19 @@ pub unsafe extern "C" fn ucs_config_clone_double(
     dest: *mut c_void,
     arg: *const c_void,
 ) -> ucs_status_t {
-    let _ = (src, dest, arg);
-    NOT_IMPLEMENTED
+    let _ = arg;
+    // SAFETY: the caller passes two values of this type.
+    unsafe { copy_value::<f64>(src, dest) }
 }
 
 /// Describes for people what is accepted as a name from a list, in at most `max` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_help_enum(buf: *mut c_char, max: usize, arg: *const c_void) {
-    let _ = (buf, max, arg);
+    // SAFETY: the caller passes a list that ends with NULL, and room for `max` bytes.
+    unsafe {
+        let text = format!("[{}]", value::names(arg).join("|"));
+        text::write(buf, max, text.as_bytes());
+    }
 }
 
 /// Describes for people what is accepted as a name from a list, or a number, in at most `max`
@@ -77,13 +108,21 @@ pub unsafe extern "C" fn ucs_config_help_uint_enum(
     max: usize,
     arg: *const c_void,
 ) {
-    let _ = (buf, max, arg);
+    // SAFETY: the caller passes a list that ends with NULL, and room for `max` bytes.
+    unsafe {
+        let text = format!("a numerical value, or:[{}]", value::names(arg).join("|"));
+        text::write(buf, max, text.as_bytes());
+    }
 }
 
 /// Describes for people what is accepted as a list of names as bits, in at most `max` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_help_bitmap(buf: *mut c_char, max: usize, arg: *const c_void) {
-    let _ = (buf, max, arg);
+    // SAFETY: the caller passes a list that ends with NULL, and room for `max` bytes.
+    unsafe {
+        let text = format!("comma-separated list of: [{}]", value::names(arg).join("|"));
+        text::write(buf, max, text.as_bytes());
+    }
 }
 
 /// Copies a bandwidth with a name from `src` to `dest`.
@@ -93,14 +132,21 @@ pub unsafe extern "C" fn ucs_config_clone_bw_spec(
     dest: *mut c_void,
     arg: *const c_void,
 ) -> ucs_status_t {
-    let _ = (src, dest, arg);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller passes two values of this type; the name comes first in them.
+    unsafe {
+        let status = copy_value::<ucs_config_bw_spec_t>(src, dest);
+        match status {
+            Status::OK => ucs_config_clone_string(src, dest, arg),
+            _ => status,
+        }
+    }
 }
 
 /// Frees what a bandwidth with a name holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_release_bw_spec(ptr: *mut c_void, arg: *const c_void) {
-    let _ = (ptr, arg);
+    // SAFETY: the caller passes a value of this type; the name comes first in it.
+    unsafe { ucs_config_release_string(ptr, arg) };
 }
 
 /// Copies a range from `src` to `dest`.
@@ -110,8 +156,9 @@ pub unsafe extern "C" fn ucs_config_clone_range_spec(
     dest: *mut c_void,
     arg: *const c_void,
 ) -> ucs_status_t {
-    let _ = (src, dest, arg);
-    NOT_IMPLEMENTED
+    let _ = arg;
+    // SAFETY: the caller passes two values of this type.
+    unsafe { copy_value::<ucs_range_spec_t>(src, dest) }
 }
 
 /// Copies a list from `src` to `dest`.
@@ -121,20 +168,25 @@ pub unsafe extern "C" fn ucs_config_clone_array(
     dest: *mut c_void,
     arg: *const c_void,
 ) -> ucs_status_t {
-    let _ = (src, dest, arg);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller passes two arrays, and what their elements are.
+    unsafe { value::clone_array(src, dest, arg) }
 }
 
 /// Frees what a list holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_release_array(ptr: *mut c_void, arg: *const c_void) {
-    let _ = (ptr, arg);
+    // SAFETY: the caller passes an array that was read or copied here.
+    unsafe { value::release_array(ptr, arg) };
 }
 
 /// Describes for people what is accepted as a list, in at most `max` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_help_array(buf: *mut c_char, max: usize, arg: *const c_void) {
-    let _ = (buf, max, arg);
+    // SAFETY: the caller passes what the elements are, and room for `max` bytes.
+    unsafe {
+        let text = "comma-separated list of: ".to_owned() + &value::element_help(arg);
+        text::write(buf, max, text.as_bytes());
+    }
 }
 
 /// Describes for people what is accepted as a list of paths, in at most `max` bytes.
@@ -144,7 +196,11 @@ pub unsafe extern "C" fn ucs_config_help_path_array(
     max: usize,
     arg: *const c_void,
 ) {
-    let _ = (buf, max, arg);
+    // SAFETY: the caller passes what the elements are, and room for `max` bytes.
+    unsafe {
+        let text = "colon-separated list of: ".to_owned() + &value::element_help(arg);
+        text::write(buf, max, text.as_bytes());
+    }
 }
 
 /// Copies a list of what is allowed or forbidden from `src` to `dest`.
@@ -154,14 +210,22 @@ pub unsafe extern "C" fn ucs_config_clone_allow_list(
     dest: *mut c_void,
     arg: *const c_void,
 ) -> ucs_status_t {
-    let _ = (src, dest, arg);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller passes two lists; the array comes first in them.
+    unsafe {
+        if src.is_null() || dest.is_null() {
+            return Error::InvalidParam.into();
+        }
+        let mode = (*src.cast::<ucs_config_allow_list_t>()).mode;
+        (*dest.cast::<ucs_config_allow_list_t>()).mode = mode;
+        value::clone_array(src, dest, arg)
+    }
 }
 
 /// Frees what a list of what is allowed or forbidden holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_release_allow_list(ptr: *mut c_void, arg: *const c_void) {
-    let _ = (ptr, arg);
+    // SAFETY: the caller passes a list that was read or copied here; the array comes first in it.
+    unsafe { value::release_array(ptr, arg) };
 }
 
 /// Describes for people what is accepted as a list of what is allowed or forbidden, in at most
@@ -172,7 +236,11 @@ pub unsafe extern "C" fn ucs_config_help_allow_list(
     max: usize,
     arg: *const c_void,
 ) {
-    let _ = (buf, max, arg);
+    // SAFETY: the caller passes what the elements are, and room for `max` bytes.
+    unsafe {
+        let text = "comma-separated list (prepend '^' for negation, or set to \"all\" for including all items) of: ".to_owned() + &value::element_help(arg);
+        text::write(buf, max, text.as_bytes());
+    }
 }
 
 /// Describes for people what is accepted as such a list, with ranges, in at most `max` bytes.
@@ -182,7 +250,11 @@ pub unsafe extern "C" fn ucs_config_help_allow_list_with_ranges(
     max: usize,
     arg: *const c_void,
 ) {
-    let _ = (buf, max, arg);
+    // SAFETY: the caller passes what the elements are, and room for `max` bytes.
+    unsafe {
+        let text = "comma-separated list (prepend '^' for negation, use format \"prefix[start-end]suffix\" for ranges, or set to \"all\" for including all items) of: ".to_owned() + &value::element_help(arg);
+        text::write(buf, max, text.as_bytes());
+    }
 }
 
 /// Copies a table from `src` to `dest`.
@@ -192,20 +264,23 @@ pub unsafe extern "C" fn ucs_config_clone_table(
     dest: *mut c_void,
     arg: *const c_void,
 ) -> ucs_status_t {
-    let _ = (src, dest, arg);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller passes two structs as the table describes them.
+    unsafe { fields::clone(src, dest, arg.cast()).into() }
 }
 
 /// Frees what a table holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_release_table(ptr: *mut c_void, arg: *const c_void) {
-    let _ = (ptr, arg);
+    // SAFETY: the caller passes a struct as the table describes it.
+    unsafe { fields::release_all(ptr, arg.cast()) };
 }
 
 /// Describes for people what is accepted as a table, in at most `max` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_help_table(buf: *mut c_char, max: usize, arg: *const c_void) {
-    let _ = (buf, max, arg);
+    // SAFETY: the caller has room for `max` bytes.
+    unsafe { text::write(buf, max, b"Table") };
+    let _ = arg;
 }
 
 /// Copies pairs of keys and values from `src` to `dest`.
@@ -215,14 +290,15 @@ pub unsafe extern "C" fn ucs_config_clone_key_value(
     dest: *mut c_void,
     arg: *const c_void,
 ) -> ucs_status_t {
-    let _ = (src, dest, arg);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller passes two structs as the parameter describes them.
+    unsafe { value::clone_key_value(src, dest, arg) }
 }
 
 /// Frees what pairs of keys and values holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_release_key_value(ptr: *mut c_void, arg: *const c_void) {
-    let _ = (ptr, arg);
+    // SAFETY: the caller passes a struct as the parameter describes it.
+    unsafe { value::release_key_value(ptr, arg) };
 }
 
 /// Describes for people what is accepted as pairs of keys and values, in at most `max` bytes.
@@ -232,7 +308,8 @@ pub unsafe extern "C" fn ucs_config_help_key_value(
     max: usize,
     arg: *const c_void,
 ) {
-    let _ = (buf, max, arg);
+    // SAFETY: the caller passes a parameter, and room for `max` bytes.
+    unsafe { text::write(buf, max, value::key_value_help(arg).as_bytes()) };
 }
 
 /// Describes the parts of pairs of keys and values for people.
@@ -241,7 +318,8 @@ pub unsafe extern "C" fn ucs_config_doc_key_value(
     strb: *mut ucs_string_buffer_t,
     arg: *const c_void,
 ) {
-    let _ = (strb, arg);
+    // SAFETY: the caller passes a parameter and a string buffer.
+    unsafe { ucs_string_buffer_push(strb, value::key_value_doc(arg).as_bytes()) };
 }
 
 /// Copies a log level of a component from `src` to `dest`.
@@ -251,8 +329,9 @@ pub unsafe extern "C" fn ucs_config_clone_log_comp(
     dst: *mut c_void,
     arg: *const c_void,
 ) -> ucs_status_t {
-    let _ = (src, dst, arg);
-    NOT_IMPLEMENTED
+    let _ = arg;
+    // SAFETY: the caller passes two values of this type.
+    unsafe { copy_value::<ucs_log_component_config_t>(src, dst) }
 }
 
 /// Frees what nothing holds.
@@ -270,7 +349,8 @@ pub unsafe extern "C" fn ucs_config_doc_nop(strb: *mut ucs_string_buffer_t, arg:
 /// Describes for people what is accepted as a plain value, in at most `max` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_help_generic(buf: *mut c_char, max: usize, arg: *const c_void) {
-    let _ = (buf, max, arg);
+    // SAFETY: the argument is a C string here; the caller has room for `max` bytes.
+    unsafe { text::write(buf, max, text::bytes(arg.cast()).unwrap_or_default()) };
 }
 
 /// Copies all fields of a table.
@@ -280,8 +360,8 @@ pub unsafe extern "C" fn ucs_config_parser_clone_opts(
     dst: *mut c_void,
     fields: *mut ucs_config_field_t,
 ) -> ucs_status_t {
-    let _ = (src, dst, fields);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller passes two structs as the table describes them.
+    unsafe { fields::clone(src, dst, fields).into() }
 }
 
 /// Frees all fields of a table.
@@ -290,5 +370,6 @@ pub unsafe extern "C" fn ucs_config_parser_release_opts(
     opts: *mut c_void,
     fields: *mut ucs_config_field_t,
 ) {
-    let _ = (opts, fields);
+    // SAFETY: the caller passes a struct as the table describes it.
+    unsafe { fields::release_all(opts, fields) };
 }

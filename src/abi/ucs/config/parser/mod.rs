@@ -1,10 +1,12 @@
 //! `ucs/config/parser`.
 
+mod fields;
 pub mod kinds;
 pub mod sprintf;
 pub mod sscanf;
 pub mod table;
 pub mod types;
+mod value;
 
 pub use kinds::*;
 pub use sprintf::*;

@@ -1,6 +1,9 @@
 //! Entry points of `ucs/config/parser.h`: sprintf.
 
+use super::value::{self, write_from};
 use crate::abi::prelude::*;
+use crate::abi::ucs::text;
+use crate::ucs::config;
 
 /// Writes a string at `src` as text of at most `max` bytes; 1 if it could.
 #[unsafe(no_mangle)]
@@ -10,8 +13,11 @@ pub unsafe extern "C" fn ucs_config_sprintf_string(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    let _ = arg;
+    // SAFETY: the caller passes a value of this type, and room for `max` bytes.
+    unsafe {
+        write_from::<*const c_char>(buf, max, src, |value| Some(text::read(value).into_owned()))
+    }
 }
 
 /// Writes an integer at `src` as text of at most `max` bytes; 1 if it could.
@@ -22,8 +28,9 @@ pub unsafe extern "C" fn ucs_config_sprintf_int(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    let _ = arg;
+    // SAFETY: the caller passes a value of this type, and room for `max` bytes.
+    unsafe { write_from::<c_int>(buf, max, src, |value| Some(value.to_string())) }
 }
 
 /// Writes an unsigned integer at `src` as text of at most `max` bytes; 1 if it could.
@@ -34,8 +41,16 @@ pub unsafe extern "C" fn ucs_config_sprintf_uint(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    let _ = arg;
+    // SAFETY: the caller passes a value of this type, and room for `max` bytes.
+    unsafe {
+        write_from::<c_uint>(buf, max, src, |value| {
+            Some(match value {
+                c_uint::MAX => "inf".to_owned(),
+                value => value.to_string(),
+            })
+        })
+    }
 }
 
 /// Writes an unsigned long at `src` as text of at most `max` bytes; 1 if it could.
@@ -46,8 +61,9 @@ pub unsafe extern "C" fn ucs_config_sprintf_ulong(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    let _ = arg;
+    // SAFETY: the caller passes a value of this type, and room for `max` bytes.
+    unsafe { write_from::<c_ulong>(buf, max, src, |value| Some(value.to_string())) }
 }
 
 /// Writes a positive number or "auto" at `src` as text of at most `max` bytes; 1 if it could.
@@ -58,8 +74,16 @@ pub unsafe extern "C" fn ucs_config_sprintf_pos_double(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    let _ = arg;
+    // SAFETY: the caller passes a value of this type, and room for `max` bytes.
+    unsafe {
+        write_from::<f64>(buf, max, src, |value| {
+            Some(match value == UCS_CONFIG_DBL_AUTO {
+                true => "auto".to_owned(),
+                false => format!("{value:.3}"),
+            })
+        })
+    }
 }
 
 /// Writes a number at `src` as text of at most `max` bytes; 1 if it could.
@@ -70,8 +94,9 @@ pub unsafe extern "C" fn ucs_config_sprintf_double(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    let _ = arg;
+    // SAFETY: the caller passes a value of this type, and room for `max` bytes.
+    unsafe { write_from::<f64>(buf, max, src, |value| Some(format!("{value:.3}"))) }
 }
 
 /// Writes a hexadecimal number or "auto" at `src` as text of at most `max` bytes; 1 if it could.
@@ -82,8 +107,16 @@ pub unsafe extern "C" fn ucs_config_sprintf_hex(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    let _ = arg;
+    // SAFETY: the caller passes a value of this type, and room for `max` bytes.
+    unsafe {
+        write_from::<c_uint>(buf, max, src, |value| {
+            Some(match value as u16 == UCS_HEXUNITS_AUTO {
+                true => "auto".to_owned(),
+                false => format!("{value:#x}"),
+            })
+        })
+    }
 }
 
 /// Writes yes or no at `src` as text of at most `max` bytes; 1 if it could.
@@ -94,8 +127,13 @@ pub unsafe extern "C" fn ucs_config_sprintf_bool(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    let _ = arg;
+    // SAFETY: the caller passes a value of this type, and room for `max` bytes.
+    unsafe {
+        write_from::<c_int>(buf, max, src, |value| {
+            Some(if value != 0 { "y" } else { "n" }.to_owned())
+        })
+    }
 }
 
 /// Writes yes, no, try or auto at `src` as text of at most `max` bytes; 1 if it could.
@@ -106,8 +144,21 @@ pub unsafe extern "C" fn ucs_config_sprintf_ternary_auto(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    let _ = arg;
+    // SAFETY: the caller passes a value of this type, and room for `max` bytes.
+    unsafe {
+        write_from::<c_uint>(buf, max, src, |value| {
+            Some(
+                match value {
+                    UCS_AUTO => "auto",
+                    UCS_TRY => "try",
+                    UCS_NO => "n",
+                    _ => "y",
+                }
+                .to_owned(),
+            )
+        })
+    }
 }
 
 /// Writes on, off or auto at `src` as text of at most `max` bytes; 1 if it could.
@@ -118,8 +169,18 @@ pub unsafe extern "C" fn ucs_config_sprintf_on_off_auto(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    let _ = arg;
+    // SAFETY: the caller passes a value of this type, and room for `max` bytes.
+    unsafe {
+        write_from::<c_uint>(buf, max, src, |value| {
+            Some(match value {
+                UCS_CONFIG_AUTO => "auto".to_owned(),
+                UCS_CONFIG_ON => "on".to_owned(),
+                UCS_CONFIG_OFF => "off".to_owned(),
+                other => other.to_string(),
+            })
+        })
+    }
 }
 
 /// Writes a name from a list at `src` as text of at most `max` bytes; 1 if it could.
@@ -130,8 +191,8 @@ pub unsafe extern "C" fn ucs_config_sprintf_enum(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    // SAFETY: the caller passes a number, room for `max` bytes, and a list that ends with NULL.
+    unsafe { write_from::<c_uint>(buf, max, src, |value| value::name_at(arg, value)) }
 }
 
 /// Writes a name from a list, or a number at `src` as text of at most `max` bytes; 1 if it could.
@@ -142,8 +203,12 @@ pub unsafe extern "C" fn ucs_config_sprintf_uint_enum(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    // SAFETY: the caller passes a number, room for `max` bytes, and a list that ends with NULL.
+    unsafe {
+        write_from::<c_uint>(buf, max, src, |value| {
+            value::name_at(arg, c_uint::MAX - value).or_else(|| Some(value.to_string()))
+        })
+    }
 }
 
 /// Writes a list of names as bits at `src` as text of at most `max` bytes; 1 if it could.
@@ -154,8 +219,14 @@ pub unsafe extern "C" fn ucs_config_sprintf_bitmap(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    // SAFETY: the caller passes a number, room for `max` bytes, and a list that ends with NULL.
+    unsafe {
+        write_from::<u64>(buf, max, src, |value| {
+            let set = (0..64).filter(|bit| value & (1 << bit) != 0);
+            let names: Vec<_> = set.map_while(|bit| value::name_at(arg, bit)).collect();
+            Some(names.join(","))
+        })
+    }
 }
 
 /// Writes a number of bits at `src` as text of at most `max` bytes; 1 if it could.
@@ -166,8 +237,9 @@ pub unsafe extern "C" fn ucs_config_sprintf_bitmask(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    let _ = arg;
+    // SAFETY: the caller passes a value of this type, and room for `max` bytes.
+    unsafe { write_from::<c_uint>(buf, max, src, |value| Some(value.count_ones().to_string())) }
 }
 
 /// Writes a time in seconds at `src` as text of at most `max` bytes; 1 if it could.
@@ -178,8 +250,9 @@ pub unsafe extern "C" fn ucs_config_sprintf_time(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    let _ = arg;
+    // SAFETY: the caller passes a value of this type, and room for `max` bytes.
+    unsafe { write_from::<f64>(buf, max, src, |value| Some(config::format_time(value))) }
 }
 
 /// Writes a time in nanoseconds at `src` as text of at most `max` bytes; 1 if it could.
@@ -190,8 +263,17 @@ pub unsafe extern "C" fn ucs_config_sprintf_time_units(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    let _ = arg;
+    // SAFETY: the caller passes a value of this type, and room for `max` bytes.
+    unsafe {
+        write_from::<u64>(buf, max, src, |value| {
+            Some(match value {
+                u64::MAX => "inf".to_owned(),
+                v if v == u64::MAX - 1 => "auto".to_owned(),
+                v => config::format_time(value::seconds(v)),
+            })
+        })
+    }
 }
 
 /// Writes a bandwidth in bytes per second at `src` as text of at most `max` bytes; 1 if it could.
@@ -202,8 +284,9 @@ pub unsafe extern "C" fn ucs_config_sprintf_bw(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    let _ = arg;
+    // SAFETY: the caller passes a value of this type, and room for `max` bytes.
+    unsafe { write_from::<f64>(buf, max, src, |value| Some(value::bandwidth_text(value))) }
 }
 
 /// Writes a bandwidth with a name at `src` as text of at most `max` bytes; 1 if it could.
@@ -214,8 +297,17 @@ pub unsafe extern "C" fn ucs_config_sprintf_bw_spec(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    let _ = arg;
+    // SAFETY: the caller passes a value of this type, and room for `max` bytes.
+    unsafe {
+        write_from::<ucs_config_bw_spec_t>(buf, max, src, |value| {
+            Some(format!(
+                "{}:{}",
+                text::read(value.name),
+                value::bandwidth_text(value.bw)
+            ))
+        })
+    }
 }
 
 /// Writes a signal at `src` as text of at most `max` bytes; 1 if it could.
@@ -226,8 +318,15 @@ pub unsafe extern "C" fn ucs_config_sprintf_signo(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    let _ = arg;
+    // SAFETY: the caller passes a value of this type, and room for `max` bytes.
+    unsafe {
+        write_from::<c_int>(buf, max, src, |value| {
+            config::SIGNALS
+                .get(usize::try_from(value).ok()?)
+                .map(|name| (*name).to_owned())
+        })
+    }
 }
 
 /// Writes a size in bytes at `src` as text of at most `max` bytes; 1 if it could.
@@ -238,8 +337,9 @@ pub unsafe extern "C" fn ucs_config_sprintf_memunits(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    let _ = arg;
+    // SAFETY: the caller passes a value of this type, and room for `max` bytes.
+    unsafe { write_from::<usize>(buf, max, src, |value| Some(config::format_size(value))) }
 }
 
 /// Writes a number with a suffix at `src` as text of at most `max` bytes; 1 if it could.
@@ -250,8 +350,17 @@ pub unsafe extern "C" fn ucs_config_sprintf_ulunits(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    let _ = arg;
+    // SAFETY: the caller passes a value of this type, and room for `max` bytes.
+    unsafe {
+        write_from::<c_ulong>(buf, max, src, |value| {
+            Some(match value {
+                c_ulong::MAX => "inf".to_owned(),
+                v if v == c_ulong::MAX - 1 => "auto".to_owned(),
+                v => v.to_string(),
+            })
+        })
+    }
 }
 
 /// Writes a range at `src` as text of at most `max` bytes; 1 if it could.
@@ -262,8 +371,16 @@ pub unsafe extern "C" fn ucs_config_sprintf_range_spec(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    let _ = arg;
+    // SAFETY: the caller passes a value of this type, and room for `max` bytes.
+    unsafe {
+        write_from::<ucs_range_spec_t>(buf, max, src, |value| {
+            Some(match value.first == value.last {
+                true => value.first.to_string(),
+                false => format!("{}-{}", value.first, value.last),
+            })
+        })
+    }
 }
 
 /// Writes a list at `src` as text of at most `max` bytes; 1 if it could.
@@ -274,8 +391,8 @@ pub unsafe extern "C" fn ucs_config_sprintf_array(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    // SAFETY: the caller passes an array, room for `max` bytes, and what its elements are.
+    unsafe { value::write_array(buf, max, src, arg, ",") }
 }
 
 /// Writes a list of paths at `src` as text of at most `max` bytes; 1 if it could.
@@ -286,8 +403,8 @@ pub unsafe extern "C" fn ucs_config_sprintf_path_array(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    // SAFETY: the caller passes an array, room for `max` bytes, and what its elements are.
+    unsafe { value::write_array(buf, max, src, arg, ":") }
 }
 
 /// Writes a list of what is allowed or forbidden at `src` as text of at most `max` bytes; 1 if it
@@ -299,8 +416,8 @@ pub unsafe extern "C" fn ucs_config_sprintf_allow_list(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    // SAFETY: the caller passes a list, room for `max` bytes, and what its elements are.
+    unsafe { value::write_allow_list(buf, max, src, arg) }
 }
 
 /// Writes pairs of keys and values at `src` as text of at most `max` bytes; 1 if it could.
@@ -311,6 +428,6 @@ pub unsafe extern "C" fn ucs_config_sprintf_key_value(
     src: *const c_void,
     arg: *const c_void,
 ) -> c_int {
-    let _ = (buf, max, src, arg);
-    0
+    // SAFETY: the caller passes a struct as the parameter describes it, and room for `max` bytes.
+    unsafe { value::write_key_value(buf, max, src, arg) }
 }

@@ -1,5 +1,6 @@
 //! Entry points of `ucs/config/parser.h`: table.
 
+use super::fields::{self, Sources};
 use crate::abi::prelude::*;
 use crate::abi::ucs::text;
 use crate::ucs::config::{self, Config, Kind, Print};
@@ -10,8 +11,8 @@ pub unsafe extern "C" fn ucs_config_parser_set_default_values(
     opts: *mut c_void,
     fields: *mut ucs_config_field_t,
 ) -> ucs_status_t {
-    let _ = (opts, fields);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller has room for a struct as the table describes it.
+    unsafe { fields::set_defaults(opts, fields) }.into()
 }
 
 /// Reads the variables of one configuration file.
@@ -36,8 +37,38 @@ pub unsafe extern "C" fn ucs_config_parser_fill_opts(
     env_prefix: *const c_char,
     ignore_errors: c_int,
 ) -> ucs_status_t {
-    let _ = (opts, entry, env_prefix, ignore_errors);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller passes an entry, room for a struct as its table describes it, a C string.
+    unsafe {
+        let Some(entry) = entry.as_mut().filter(|_| !opts.is_null()) else {
+            return Error::InvalidParam.into();
+        };
+        if let Err(error) = fields::set_defaults(opts, entry.table) {
+            return error.into();
+        }
+        let own = text::read(env_prefix);
+        // A prefix of its own is `<program>_UCX_`: plain `UCX_` comes first, and loses.
+        let plain = own.strip_suffix('_').and_then(|own| own.rsplit_once('_'));
+        let plain = plain.map(|(_, last)| format!("{last}_"));
+        let sources = Sources::new();
+        let prefix = text::read(entry.prefix);
+        for env_prefix in plain.iter().map(String::as_str).chain([&*own]) {
+            let prefix = Some(&*prefix);
+            let result = sources.apply(
+                opts,
+                entry.table,
+                env_prefix,
+                prefix,
+                true,
+                ignore_errors != 0,
+            );
+            if let Err(error) = result {
+                fields::release_all(opts, entry.table);
+                return error.into();
+            }
+        }
+        entry.flags |= UCS_CONFIG_TABLE_FLAG_LOADED as u8;
+    }
+    Status::OK
 }
 
 /// Writes a struct as text by its table.
@@ -52,16 +83,34 @@ pub unsafe extern "C" fn ucs_config_parser_print_opts(
     flags: ucs_config_print_flags_t,
     filter: *const c_char,
 ) {
-    let _ = (
-        stream,
-        title,
-        opts,
-        fields,
-        table_prefix,
-        prefix,
-        flags,
-        filter,
-    );
+    if stream.is_null() {
+        return;
+    }
+    // SAFETY: the caller passes a struct as the table describes it, C strings, an open stream.
+    unsafe {
+        let (title, env_prefix) = (text::read(title), text::read(prefix));
+        let table_prefix = text::read(table_prefix).into_owned();
+        let filter = text::bytes(filter).map(String::from_utf8_lossy);
+        let flags = Print(flags);
+        let mut listing = String::new();
+        if flags.0 & Print::CONFIG != 0 {
+            let prefixes = [table_prefix];
+            let filter = filter.as_deref();
+            fields::list(
+                &mut listing,
+                opts,
+                fields,
+                &env_prefix,
+                &prefixes,
+                flags,
+                filter,
+            );
+        }
+        if flags.0 & Print::HEADER != 0 && (!listing.is_empty() || flags.0 & Print::CONFIG == 0) {
+            listing.insert_str(0, &format!("#\n# {title}\n#\n\n"));
+        }
+        crate::sys::stdio::write_stream(stream, listing.as_bytes());
+    }
 }
 
 /// Writes all registered tables as text. The filter is the fifth argument, which callers built with
@@ -104,8 +153,19 @@ pub unsafe extern "C" fn ucs_config_parser_get_value(
     value: *mut c_char,
     max: usize,
 ) -> ucs_status_t {
-    let _ = (opts, fields, name, value, max);
-    NOT_IMPLEMENTED
+    if opts.is_null() || fields.is_null() || name.is_null() || (value.is_null() && max > 0) {
+        return Error::InvalidParam.into();
+    }
+    // SAFETY: the caller passes a struct as the table describes it, and room for `max` bytes.
+    unsafe {
+        match fields::get(opts, fields, &text::read(name)) {
+            Some(found) => {
+                text::write(value, max, found.as_bytes());
+                Status::OK
+            }
+            None => Error::NoElem.into(),
+        }
+    }
 }
 
 /// Sets one field by its name.
@@ -117,8 +177,12 @@ pub unsafe extern "C" fn ucs_config_parser_set_value(
     name: *const c_char,
     value: *const c_char,
 ) -> ucs_status_t {
-    let _ = (opts, fields, prefix, name, value);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller passes a struct as the table describes it, and C strings.
+    unsafe {
+        let prefix = text::bytes(prefix).map(String::from_utf8_lossy);
+        let (name, value) = (text::read(name), text::read(value));
+        fields::set(opts, fields, prefix.as_deref(), &name, &value, true).into()
+    }
 }
 
 /// Writes, once, which variables are set, and warns of those that nothing reads.
@@ -203,8 +267,8 @@ pub unsafe extern "C" fn ucs_config_parser_has_field(
     prefix: *const c_char,
     name: *const c_char,
 ) -> c_int {
-    let _ = (fields, prefix, name);
-    0
+    // SAFETY: the caller passes a table, and C strings.
+    c_int::from(unsafe { fields::has(fields, &text::read(prefix), &text::read(name), true) })
 }
 
 /// 1 if a registered table has a field of this name.

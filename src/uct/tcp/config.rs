@@ -125,6 +125,8 @@ pub struct MdConfig {
     /// Address families by preference: true is IPv6.
     pub af_prio: Vec<bool>,
     pub bridge_enable: bool,
+    /// Devices that the user has named (`UCX_NET_DEVICES`).
+    pub named: Vec<String>,
 }
 
 impl MdConfig {
@@ -141,6 +143,10 @@ impl MdConfig {
         Ok(MdConfig {
             af_prio: af_prio.collect::<Result<_>>()?,
             bridge_enable: config.bool_("TCP_BRIDGE_ENABLE"),
+            named: match config.text("NET_DEVICES").trim() {
+                text if text.starts_with('^') => Vec::new(),
+                _ => config.list("NET_DEVICES"),
+            },
         })
     }
 }

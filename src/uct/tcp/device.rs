@@ -35,6 +35,10 @@ pub fn list(config: &MdConfig) -> Result<Vec<NetAddr>> {
     });
     all.dedup_by(|next, first| next.name == first.name);
     all.retain(|addr| config.bridge_enable || !netdev::is_bridge(&addr.name));
+    // Every link has the same link-local subnet, so whether a peer is on ours can't be known, and
+    // containers' links would seem to lead everywhere: used only when asked for.
+    let v6_first = config.af_prio.first() == Some(&true);
+    all.retain(|addr| !link_local(addr.ip) || v6_first || config.named.contains(&addr.name));
     Ok(all)
 }
 

@@ -132,12 +132,14 @@ fn in_a_namespace() {
     };
     let bridges = config(&[("TCP_BRIDGE_ENABLE", "y")]);
     // The bridge takes a moment to run.
-    until(&[], || names(&bridges) == ["br0", "lo", "v0", "v1"]);
-    assert_eq!(names(&Config::default()), ["lo", "v0", "v1"]);
-    let (a, b) = (
-        Node::on("v0", &Config::default()),
-        Node::on("v0", &Config::default()),
-    );
+    until(&[], || names(&bridges) == ["br0", "lo", "v1"]);
+    assert_eq!(names(&Config::default()), ["lo", "v1"]);
+    // A device that has only a link-local address is used when it is asked for.
+    let named = config(&[("NET_DEVICES", "v0,v1")]);
+    assert_eq!(names(&named), ["lo", "v0", "v1"]);
+    let v6 = config(&[("TCP_AF_PRIO", "inet6")]);
+    assert_eq!(names(&v6), ["lo", "v0"]);
+    let (a, b) = (Node::on("v0", &named), Node::on("v0", &named));
     assert_eq!(
         a.shared.me.ip,
         "fe80::10".parse::<std::net::IpAddr>().unwrap()

@@ -37,10 +37,8 @@ fn limit_files(soft: u64) {
         rlim_max: 4096,
     };
     // SAFETY: a valid limit.
-    assert_eq!(
-        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) },
-        0
-    );
+    let rc = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
+    assert_eq!(rc, 0);
 }
 
 #[test]

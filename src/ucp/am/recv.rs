@@ -257,7 +257,7 @@ pub unsafe fn receive(
             // The data stays the handler's or the user's, who releases it.
             core::mem::forget(block);
             drop(buf);
-            worker.now(options, result, info)
+            worker.now(options, result, info, 0)
         }
         Kind::Rndv(rts) => {
             if block.mark_used() {

@@ -54,7 +54,7 @@ pub fn post(
         match send_only(ep, head, header, &buf)? {
             Post::Done => {
                 drop(buf);
-                return ep.worker().now(options, Ok(()), TagInfo::default());
+                return ep.worker().now(options, Ok(()), TagInfo::default(), 0);
             }
             Post::Pending | Post::NoResource => {}
         }

@@ -125,7 +125,7 @@ fn receive(
             let result = store(&buf, 0, &data, info.length);
             drop(buf);
             acknowledge(worker, message.ack);
-            worker.now(options, result, info)
+            worker.now(options, result, info, flag::RECV)
         }
         Body::Partial(partial) => {
             let req = worker.new_request(options)?;

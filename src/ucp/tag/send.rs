@@ -43,7 +43,7 @@ pub fn post(
         match eager::send_only(ep, tag, &buf)? {
             Post::Done => {
                 drop(buf);
-                return ep.worker().now(options, Ok(()), TagInfo::default());
+                return ep.worker().now(options, Ok(()), TagInfo::default(), 0);
             }
             Post::Pending | Post::NoResource => {}
         }

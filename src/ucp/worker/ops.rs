@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::{Posted, ReqOptions, Worker};
 use crate::ucp::ep::Endpoint;
-use crate::ucp::request::{ReqRef, TagInfo};
+use crate::ucp::request::{ReqRef, TagInfo, flag};
 use crate::ucs::status::{Error, Result};
 
 impl Worker {
@@ -23,7 +23,7 @@ impl Worker {
     /// callback, unless the user wants a request in any case.
     pub fn settle(&self, req: ReqRef, options: &ReqOptions) -> Result<Posted> {
         let status = req.status();
-        if !req.has_flags(crate::ucp::request::flag::COMPLETED) {
+        if !req.has_flags(flag::COMPLETED) {
             req.set_callback(options.callback, options.user_data);
             return Ok(Posted::Later(req));
         }
@@ -41,12 +41,20 @@ impl Worker {
         ))
     }
 
-    /// What a post returns that needed no request to be done.
-    pub fn now(&self, options: &ReqOptions, result: Result<()>, info: TagInfo) -> Result<Posted> {
+    /// What a post returns that needed no request to be done. `flags` are for the request that
+    /// the user may want all the same.
+    pub fn now(
+        &self,
+        options: &ReqOptions,
+        result: Result<()>,
+        info: TagInfo,
+        flags: u32,
+    ) -> Result<Posted> {
         if !options.must_have_request {
             return Ok(Posted::Now(result, info));
         }
         let req = self.new_request(options)?;
+        req.add_flags(flags);
         req.set_info(info);
         req.complete(&self.requests, result.into());
         self.settle(req, options)

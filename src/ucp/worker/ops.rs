@@ -50,9 +50,11 @@ impl Worker {
         info: TagInfo,
         flags: u32,
     ) -> Result<Posted> {
-        if !options.must_have_request {
+        if !options.must_have_request && options.request.is_null() {
             return Ok(Posted::Now(result, info));
         }
+        // A request in the user's own memory is filled in even then: callers look at it without
+        // asking what the post returned (OpenMPI 5 does).
         let req = self.new_request(options)?;
         req.add_flags(flags);
         req.set_info(info);

@@ -569,3 +569,52 @@ unsafe extern "C" {
         ...
     ) -> *mut c_void;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    unsafe extern "C" fn add_size(_: ucm_event_type_t, event: *mut ucm_event_t, arg: *mut c_void) {
+        // SAFETY: an event of a range, and the sum of the test below.
+        unsafe { *arg.cast::<usize>() += (*event).vm_unmapped.size };
+    }
+
+    #[test]
+    fn what_others_report_reaches_handlers() {
+        let mut sum = 0usize;
+        let arg: *mut c_void = (&raw mut sum).cast();
+        let unmapped = UCM_EVENT_VM_UNMAPPED as c_int;
+        // SAFETY: the sum outlives the handler; the page is ours.
+        unsafe {
+            let set = ucm_set_event_handler;
+            assert_eq!(
+                set(unmapped, 0, Some(add_size), arg),
+                Error::Unsupported.into()
+            );
+            assert_eq!(ucm_test_events(unmapped), Error::Unsupported.into());
+            ucm_set_external_event(unmapped);
+            assert_eq!(set(unmapped, 0, Some(add_size), arg), Status::OK);
+            ucm_vm_munmap(arg, 100);
+            let page = ucm_mmap(
+                core::ptr::null_mut(),
+                4096,
+                libc::PROT_READ,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            );
+            assert_ne!(page, libc::MAP_FAILED);
+            assert_eq!(ucm_munmap(page, 4096), 0);
+            assert_eq!(sum, 4196);
+            // Nobody hooks munmap here, so a test of that must say so.
+            assert_eq!(
+                ucm_test_external_events(unmapped),
+                Error::Unsupported.into()
+            );
+            ucm_unset_event_handler(unmapped, Some(add_size), arg);
+            ucm_vm_munmap(arg, 100);
+            ucm_unset_external_event(unmapped);
+        }
+        assert_eq!(sum, 4196);
+    }
+}

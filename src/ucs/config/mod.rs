@@ -300,6 +300,25 @@ impl Config {
     }
 }
 
+/// What a fuzz target calls: any bytes as a file, as values in the environment and as changes. It
+/// must return, whatever they are.
+pub fn fuzz(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let mut files = file::Files::default();
+    files.add(&text, "fuzz", &ThisMachine);
+    let environment = text
+        .split('\0')
+        .filter_map(|pair| pair.split_once('='))
+        .map(|(name, value)| (format!("{PREFIX}{name}"), value.to_owned()))
+        .collect();
+    let mut config = Config::from_sources(Some("P"), &environment, &files).unwrap_or_default();
+    for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
+        let _ = config.modify(name, value);
+        let _ = nearest(name);
+    }
+    let _ = print_all(&config, PREFIX, Print(u32::MAX), None);
+}
+
 /// Names (those that can have a value) that `pattern` matches.
 fn matching(pattern: &str) -> Vec<(String, &'static Entry)> {
     if !pattern.contains(['*', '?', '[']) {

@@ -160,6 +160,11 @@ fn listings_have_the_known_form() {
 
 proptest! {
     #[test]
+    fn no_bytes_panic(data in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fuzz(&data);
+    }
+
+    #[test]
     fn no_value_panics(value in "\\PC{0,40}", text in "(?s).{0,80}") {
         let mut config = Config::default();
         for name in index().keys() {

@@ -182,3 +182,60 @@ unsafe fn queue<'a>(cbq: *mut ucs_callbackq_t) -> Option<&'a Queue> {
     // SAFETY: as the caller promises; `priv` is NULL or a box of ours.
     unsafe { cbq.as_ref()?.priv_.cast::<Queue>().as_ref() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    unsafe extern "C" fn count(arg: *mut c_void) -> c_uint {
+        // SAFETY: the counter of the test below.
+        unsafe { *arg.cast::<u32>() += 1 };
+        7
+    }
+
+    /// What the inline function of either version does: calls elements of its stride up to the
+    /// first without a callback.
+    ///
+    /// # Safety
+    /// `cbq` is initialised.
+    unsafe fn inline_dispatch(cbq: *mut ucs_callbackq_t, stride: usize) -> u32 {
+        let mut sum = 0;
+        for at in 0.. {
+            // SAFETY: as the caller promises; both strides find the end within the array.
+            unsafe {
+                let elem: *const ucs_callbackq_elem_t = cbq.byte_add(at * stride).cast();
+                let Some(cb) = (*elem).cb else { break };
+                sum += cb((*elem).arg);
+            }
+        }
+        sum
+    }
+
+    #[test]
+    fn both_strides_find_one_element() {
+        let mut cbq = core::mem::MaybeUninit::<ucs_callbackq_t>::uninit();
+        let (cbq, mut calls) = (cbq.as_mut_ptr(), 0u32);
+        let arg: *mut c_void = (&raw mut calls).cast();
+        // SAFETY: storage and counter outlive the queue, whose callbacks get that counter.
+        unsafe {
+            assert_eq!(ucs_callbackq_init(cbq), Status::OK);
+            for stride in [16, 24] {
+                assert_eq!(inline_dispatch(cbq, stride), 0);
+            }
+            let id = ucs_callbackq_add(cbq, Some(count), arg);
+            assert!(id >= 0);
+            ucs_callbackq_add_oneshot(cbq, arg, Some(count), arg);
+            assert_eq!(inline_dispatch(cbq, 24), 14);
+            assert_eq!(inline_dispatch(cbq, 16), 7);
+            assert_eq!(calls, 3);
+            assert_eq!(ucs_callbackq_remove(cbq, id), arg);
+            assert_eq!(ucs_callbackq_remove(cbq, id), core::ptr::null_mut());
+            assert_eq!(inline_dispatch(cbq, 16), 0);
+            ucs_callbackq_cleanup(cbq);
+            assert_eq!(
+                ucs_callbackq_add(cbq, Some(count), arg),
+                UCS_CALLBACKQ_ID_NULL
+            );
+        }
+    }
+}

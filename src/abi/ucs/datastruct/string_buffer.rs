@@ -464,3 +464,55 @@ unsafe extern "C" {
     /// Appends formatted text.
     pub fn ucs_string_buffer_appendf(strb: *mut ucs_string_buffer_t, fmt: *const c_char, ...);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text_of(strb: &ucs_string_buffer_t) -> String {
+        // SAFETY: a live string buffer.
+        unsafe { text::read(ucs_string_buffer_cstr(strb)) }.into_owned()
+    }
+
+    #[test]
+    fn fixed_storage_of_either_version_is_never_left() {
+        // How macros of UCX 1.22 and of 1.13 mark storage that belongs to the program.
+        for mark in [1 << 63, 1] {
+            let mut storage = [b'#' as c_char; 12];
+            let mut strb = ucs_string_buffer_t {
+                buffer: storage.as_mut_ptr(),
+                length: 0,
+                capacity: 8 | mark,
+            };
+            // SAFETY: the storage has more than the eight bytes that are offered.
+            unsafe {
+                ucs_string_buffer_push(&mut strb, b"0123456789");
+                ucs_string_buffer_appendc(&mut strb, c_int::from(b'x'), 5);
+            }
+            assert_eq!(text_of(&strb), "0123456");
+            assert!(storage[8..].iter().all(|byte| *byte == b'#' as c_char));
+            assert_eq!(strb.capacity & mark, mark);
+        }
+    }
+
+    #[test]
+    fn own_storage_grows_and_its_capacity_marks_nothing() {
+        let mut strb = ucs_string_buffer_t {
+            buffer: core::ptr::null_mut(),
+            length: 0,
+            capacity: 0,
+        };
+        // SAFETY: an empty string buffer, freed at the end.
+        unsafe {
+            for _ in 0..100 {
+                ucs_string_buffer_push(&mut strb, b"abc");
+                assert_eq!(strb.capacity & FIXED_BITS, 0);
+            }
+            assert_eq!(text_of(&strb).len(), 300);
+            ucs_string_buffer_rtrim(&mut strb, c"bc".as_ptr());
+            assert_eq!(ucs_string_buffer_length(&mut strb), 298);
+            ucs_string_buffer_cleanup(&mut strb);
+        }
+        assert!(strb.buffer.is_null());
+    }
+}

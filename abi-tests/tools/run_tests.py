@@ -29,7 +29,6 @@ SUITES = {
         ("crate", [CARGO, "test"], 900),
         ("headers tool", [CARGO, "test", *HEADERS], 300),
         ("loader", [sys.executable, "abi-tests/loader/run.py"], 300),
-        ("services", [sys.executable, "abi-tests/services/run.py"], 120),
         ("services", [sys.executable, "abi-tests/services/run.py"], 300),
         ("clients", [sys.executable, "abi-tests/clients/run.py", "--smoke"], 900),
     ],

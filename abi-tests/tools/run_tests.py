@@ -21,13 +21,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 CARGO = os.environ.get("CARGO", "cargo")
 COUNTS = re.compile(r"(?<!\d)(\d+) passed[,;] (\d+) failed")
 
-HEADERS = ["--manifest-path", "abi-tests/tools/headers/Cargo.toml", "--target-dir", "target/tools"]
-
 # name, command, limit in seconds. All of "test" together stays under 25 minutes.
 SUITES = {
     "test": [
         ("crate", [CARGO, "test"], 900),
-        ("headers tool", [CARGO, "test", *HEADERS], 300),
         ("loader", [sys.executable, "abi-tests/loader/run.py"], 300),
         ("services", [sys.executable, "abi-tests/services/run.py"], 300),
         ("clients", [sys.executable, "abi-tests/clients/run.py", "--smoke"], 900),

@@ -14,6 +14,8 @@
 
 #define ALL ((ucp_tag_t)-1)
 
+__attribute__((constructor)) static void by_lines(void) { setvbuf(stdout, NULL, _IOLBF, 0); }
+
 static const char *name(ucs_status_t s)
 {
     static char other[32];

@@ -34,11 +34,12 @@ def parse():
 
 
 def all_tests():
+    import capi
     import mpi4py_suite
     import openmpi
     import tools
 
-    return openmpi.tests() + tools.tests() + mpi4py_suite.tests()
+    return openmpi.tests() + capi.tests() + tools.tests() + mpi4py_suite.tests()
 
 
 def chosen(options):

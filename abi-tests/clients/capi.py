@@ -1,0 +1,111 @@
+"""Programs of our own against the API (abi-tests/capi), on our libraries and on genuine ones.
+
+Each is compiled against three sets of headers: genuine 1.22.0, Debian's 1.13.1, and ours. What it
+prints on genuine 1.22.0 is what the others are held against, but for what improvements.tsv lists."""
+import os
+
+import where
+from proc import Failure
+from tests import Skip, over_both, succeeded
+
+SOURCES = os.path.join(where.REPO, "abi-tests", "capi")
+PROGRAMS = ["tag_basic", "truncation", "datatypes", "matching", "requests", "life", "across"]
+LIMIT = 150
+
+
+def header_sets(ctx):
+    """name -> (folder of headers, folder to link with)"""
+    genuine_root = os.path.dirname(ctx.genuine)
+    return {
+        "1.22.0": (os.path.join(genuine_root, "include"), ctx.genuine),
+        "1.13.1": ("/usr/include", where.DEBIAN),
+        "ours": (os.path.join(where.REPO, "include"), where.OURS),
+    }
+
+
+def program(ctx, name, headers):
+    include, lib = header_sets(ctx)[headers]
+    flags = [f"-I{include}", "-Wno-deprecated-declarations", "-Wno-unused-function", f"-L{lib}", f"-Wl,-rpath-link,{lib}",
+             "-lucp", "-lucs", f"-DHEADERS_{headers.replace('.', '_')}"]
+    return ctx.compiled(os.path.join(SOURCES, f"{name}.c"), "cc", *flags)
+
+
+def output(ctx, binary, lib, tls, arguments, more):
+    env = where.environ(lib, tls, UCX_LOG_FILE="stderr", **more)
+    r = ctx.run([binary, *arguments], env, LIMIT)
+    lines = r.out.splitlines()
+    mapped = {line.split()[1] for line in lines if line.startswith("MAPS ")}
+    said = [line for line in lines if not line.startswith(("MAPS ", "["))]
+    succeeded(r)
+    if said[-1:] != ["end"]:
+        raise Failure(f"the output ends with {said[-1:]}")
+    root = os.path.realpath(lib) + "/"
+    foreign = [m for m in mapped if not os.path.realpath(m).startswith(root)]
+    if not mapped or foreign:
+        raise Failure(f"mapped {sorted(foreign) or 'no UCX at all'} instead of {lib}")
+    return said
+
+
+def improvements(name, tls):
+    found = {}
+    with open(os.path.join(SOURCES, "improvements.tsv")) as f:
+        for line in f:
+            if line.startswith("#") or not line.strip():
+                continue
+            fields = line.rstrip("\n").split("\t")
+            if fields[0] == name and fields[1] in ("*", tls):
+                found[fields[2]] = fields[3]
+    return found
+
+
+def same(name, tls, base, said, ours):
+    """That `said` is the baseline's output; on our libraries, with the listed improvements."""
+    listed = improvements(name, tls) if ours else {}
+    if len(base) != len(said):
+        first = next((i for i, (a, b) in enumerate(zip(base, said)) if a != b), min(len(base), len(said)))
+        raise Failure(f"{len(said)} lines instead of {len(base)}, they part at {said[first:first + 1]}")
+    for a, b in zip(base, said):
+        if a != b and listed.get(a) != b:
+            raise Failure(f"says {b!r}, where genuine UCX says {a!r}")
+
+
+def body_for(name, arguments=(), more=None):
+    def body(ctx, tls):
+        more_env = more or {}
+        base = output(ctx, program(ctx, name, "1.22.0"), ctx.genuine, tls, arguments, more_env)
+        ours = os.path.realpath(ctx.lib) != os.path.realpath(ctx.genuine)
+        problems = []
+        for what, headers, lib in (("1.22.0 headers", "1.22.0", ctx.lib), ("1.13.1 headers", "1.13.1", ctx.lib),
+                                   ("our headers on genuine", "ours", ctx.genuine)):
+            try:
+                said = output(ctx, program(ctx, name, headers), lib, tls, arguments, more_env)
+                same(name, tls, base, said, ours and lib == ctx.lib)
+            except Failure as e:
+                problems.append(f"{what}: {e}")
+        if problems:
+            raise Failure("; ".join(problems))
+
+    return body
+
+
+def faults(ctx, tls):
+    """Bad input and scarcity, on our libraries only."""
+    if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
+        raise Skip("genuine UCX crashes in several of these cases")
+    r = ctx.run([program(ctx, "faults", "1.22.0")], where.environ(ctx.lib, tls, UCX_LOG_FILE="stderr"), LIMIT)
+    wrong = [line for line in r.out.splitlines() if line.startswith("WRONG")]
+    if wrong:
+        raise Failure("; ".join(wrong))
+    succeeded(r, "0 wrong")
+    ctx.note = f"{sum(line.startswith('ok ') for line in r.out.splitlines())} cases"
+
+
+def tests():
+    found = over_both("capi faults", faults)
+    for name in PROGRAMS:
+        found += over_both(f"capi {name}", body_for(name))
+    for thresh in ("0", "1000", "inf"):
+        for name in ("truncation", "datatypes"):
+            found += over_both(f"capi {name}, UCX_RNDV_THRESH={thresh}", body_for(name, more={"UCX_RNDV_THRESH": thresh}), smoke=False)
+    found += over_both("capi across, over 4 GiB", body_for("across", [str((4 << 30) + 12345)]), smoke=False)
+    return found

@@ -388,18 +388,19 @@ mod tests {
     /// Reads `bytes` placed so that the page behind them is not mapped.
     fn at_the_end_of_a_page(bytes: &[u8]) -> Result<Vec<u8>> {
         assert!(bytes.len() <= 4096);
-        // SAFETY: a fresh mapping of two pages, the second one unmapped; writes stay in the first.
+        // SAFETY: a fresh mapping of two pages, the second one out of bounds (but not unmapped, or
+        // another thread's mapping could take its place); writes stay in the first.
         unsafe {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
             let protection = libc::PROT_READ | libc::PROT_WRITE;
             let map = libc::mmap(core::ptr::null_mut(), 8192, protection, flags, -1, 0);
             assert_ne!(map, libc::MAP_FAILED);
             let map = map.cast::<u8>();
-            assert_eq!(libc::munmap(map.add(4096).cast(), 4096), 0);
+            assert_eq!(libc::mprotect(map.add(4096).cast(), 4096, libc::PROT_NONE), 0);
             let start = map.add(4096 - bytes.len());
             core::ptr::copy_nonoverlapping(bytes.as_ptr(), start, bytes.len());
             let result = foreign_address(start.cast());
-            assert_eq!(libc::munmap(map.cast(), 4096), 0);
+            assert_eq!(libc::munmap(map.cast(), 8192), 0);
             result
         }
     }

@@ -396,7 +396,10 @@ mod tests {
             let map = libc::mmap(core::ptr::null_mut(), 8192, protection, flags, -1, 0);
             assert_ne!(map, libc::MAP_FAILED);
             let map = map.cast::<u8>();
-            assert_eq!(libc::mprotect(map.add(4096).cast(), 4096, libc::PROT_NONE), 0);
+            assert_eq!(
+                libc::mprotect(map.add(4096).cast(), 4096, libc::PROT_NONE),
+                0
+            );
             let start = map.add(4096 - bytes.len());
             core::ptr::copy_nonoverlapping(bytes.as_ptr(), start, bytes.len());
             let result = foreign_address(start.cast());

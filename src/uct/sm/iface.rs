@@ -16,6 +16,7 @@ use crate::uct::iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, IfaceParams, P
 
 use super::ep::SmEp;
 use super::fifo::area::{Area, Facts, RingState};
+use super::fifo::cache;
 use super::fifo::layout::{Geometry, PRIVATE_RINGS, RINGS, SHARED_RING};
 use super::fifo::rx::Rx;
 use super::remote::Remote;
@@ -319,6 +320,9 @@ impl Iface for SmIface {
 
     fn progress(&self, events: &dyn Events) -> usize {
         if self.has_nothing() {
+            if self.active.get() != 0 {
+                cache::stop_guessing();
+            }
             return 0;
         }
         self.progress_busy(events)

@@ -12,7 +12,7 @@
 //! ring in use, and these stay in its cache.
 
 pub mod area;
-mod cache;
+pub mod cache;
 #[forbid(unsafe_code)]
 pub mod layout;
 pub mod rx;

@@ -25,11 +25,16 @@ LIMIT = 120
 
 
 def left_over():
-    """Files in /dev/shm and SysV segments of this user, by name."""
-    files = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm") if name.startswith("ucx")}
+    """Files in /dev/shm, and SysV segments of this user that no process is attached to and whose
+    maker has gone (others may be running at the same time)."""
+    found = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm") if name.startswith("ucx")}
     with open("/proc/sysvipc/shm", encoding="ascii") as table:
-        rows = [line.split() for line in table.readlines()[1:]]
-    return files | {f"segment {row[1]}" for row in rows if int(row[7]) == os.getuid()}
+        for line in table.readlines()[1:]:
+            row = line.split()
+            maker, attached, user = row[4], int(row[6]), int(row[7])
+            if user == os.getuid() and not attached and not Path(f"/proc/{maker}").exists():
+                found.add(f"segment {row[1]}")
+    return found
 
 
 def children(pid):
@@ -42,7 +47,12 @@ def children(pid):
 
 
 def ranks_of(pid, program):
-    return [child for child in children(pid) if str(program) in Path(f"/proc/{child}/cmdline").read_text()]
+    """Those of them that run this program."""
+    return [
+        child
+        for child in children(pid)
+        if Path(f"/proc/{child}/cmdline").read_text().startswith(str(program))
+    ]
 
 
 def one_round(program, tls, ranks, kill):

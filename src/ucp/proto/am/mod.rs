@@ -27,7 +27,8 @@ pub fn send_only(ep: &Endpoint, head: Head, header: &[u8], buf: &SendBuf) -> Res
         w.bytes(header);
     };
     let before = only_len(head.reply) + header.len();
-    send_piece(ep, am::AM_ONLY, before, encode, buf, 0, buf.len())
+    let sent = send_piece(ep, am::AM_ONLY, before, encode, buf, 0, buf.len())?;
+    Ok(sent.map_or(Post::NoResource, |_| Post::Done))
 }
 
 /// Whether header and data go into one message.
@@ -71,8 +72,7 @@ impl AmEager {
             first.encode(w);
             w.bytes(&self.header);
         };
-        let post = send_piece(ep, am::AM_FIRST, before, encode, &self.buf, 0, len)?;
-        Ok((post != Post::NoResource).then_some(len))
+        send_piece(ep, am::AM_FIRST, before, encode, &self.buf, 0, len)
     }
 
     fn send_middle(&self, ep: &Endpoint, offset: usize) -> Result<Option<usize>> {
@@ -83,7 +83,7 @@ impl AmEager {
             offset: offset as u64,
         };
         let encode = |w: &mut Writer<'_>| header.encode(w);
-        let post = send_piece(
+        send_piece(
             ep,
             am::AM_MIDDLE,
             Middle::LEN,
@@ -91,8 +91,7 @@ impl AmEager {
             &self.buf,
             offset,
             len,
-        )?;
-        Ok((post != Post::NoResource).then_some(len))
+        )
     }
 }
 

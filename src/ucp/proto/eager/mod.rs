@@ -9,7 +9,7 @@ use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
 use crate::ucp::wire::tag::{First, Middle};
 use crate::ucp::wire::{Identity, Writer, am};
-use crate::ucs::status::Result;
+use crate::ucs::status::{Error, Result};
 use crate::uct::Post;
 
 /// Sends a message that fits into one `EAGER_ONLY`.
@@ -76,8 +76,8 @@ impl Eager {
             op: self.ack_op,
         };
         let id = self.first_id(len == total);
-        let post = send_piece(ep, id, First::LEN, |w| header.encode(w), &self.buf, 0, len)?;
-        Ok((post != Post::NoResource).then_some(len))
+        let encode = |w: &mut Writer<'_>| header.encode(w);
+        send_piece(ep, id, First::LEN, encode, &self.buf, 0, len)
     }
 
     fn send_middle(&self, ep: &Endpoint, offset: usize) -> Result<Option<usize>> {
@@ -88,20 +88,14 @@ impl Eager {
             offset: offset as u64,
         };
         let id = am::EAGER_MIDDLE;
-        let post = send_piece(
-            ep,
-            id,
-            Middle::LEN,
-            |w| header.encode(w),
-            &self.buf,
-            offset,
-            len,
-        )?;
-        Ok((post != Post::NoResource).then_some(len))
+        let encode = |w: &mut Writer<'_>| header.encode(w);
+        send_piece(ep, id, Middle::LEN, encode, &self.buf, offset, len)
     }
 }
 
-/// Posts `header` and `len` bytes of `buf` from `offset` on as one active message.
+/// Posts `header` and up to `len` bytes of `buf` from `offset` on as one active message. Returns
+/// the bytes of `buf` that it took, since a generic datatype may pack less than there is room for,
+/// or `None` if the lane has no room.
 pub fn send_piece(
     ep: &Endpoint,
     id: u8,
@@ -110,15 +104,25 @@ pub fn send_piece(
     buf: &SendBuf,
     offset: usize,
     len: usize,
-) -> Result<Post> {
-    ep.am_lane().am_bcopy(id, header_len + len, &mut |dst| {
+) -> Result<Option<usize>> {
+    let mut packed = 0;
+    let post = ep.am_lane().am_bcopy(id, header_len + len, &mut |dst| {
         let Some((head, body)) = dst.split_at_mut_checked(header_len) else {
             return 0;
         };
         header(&mut Writer::new(head));
         let end = len.min(body.len());
-        header_len + buf.pack(offset, body.get_mut(..end).unwrap_or_default())
-    })
+        packed = buf.pack(offset, body.get_mut(..end).unwrap_or_default());
+        header_len + packed
+    })?;
+    if post == Post::NoResource {
+        return Ok(None);
+    }
+    if packed == 0 && len != 0 {
+        crate::ucs_error!("a datatype packs nothing of {len} bytes at offset {offset}");
+        return Err(Error::InvalidParam);
+    }
+    Ok(Some(packed))
 }
 
 /// How far an attempt has come.

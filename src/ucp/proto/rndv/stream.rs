@@ -81,8 +81,7 @@ impl Stream {
         let n = left.min(ep.config().bcopy_max - Data::LEN);
         let encode = |w: &mut Writer<'_>| header.encode(w);
         let at = attempt.offset;
-        let post = send_piece(ep, am::RNDV_DATA, Data::LEN, encode, &self.buf, at, n)?;
-        Ok((post != Post::NoResource).then_some(n))
+        send_piece(ep, am::RNDV_DATA, Data::LEN, encode, &self.buf, at, n)
     }
 }
 

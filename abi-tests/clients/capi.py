@@ -23,6 +23,10 @@ def header_sets(ctx):
     }
 
 
+# Programs about fields that 1.13.1's headers don't have yet.
+NEWER = ("life",)
+
+
 def program(ctx, name, headers):
     include, lib = header_sets(ctx)[headers]
     flags = [f"-I{include}", "-Wno-deprecated-declarations", "-Wno-unused-function", f"-L{lib}", f"-Wl,-rpath-link,{lib}",
@@ -77,6 +81,8 @@ def body_for(name, arguments=(), more=None):
         problems = []
         for what, headers, lib in (("1.22.0 headers", "1.22.0", ctx.lib), ("1.13.1 headers", "1.13.1", ctx.lib),
                                    ("our headers on genuine", "ours", ctx.genuine)):
+            if headers == "1.13.1" and name in NEWER:
+                continue
             try:
                 said = output(ctx, program(ctx, name, headers), lib, tls, arguments, more_env)
                 same(name, tls, base, said, ours and lib == ctx.lib)

@@ -1,4 +1,5 @@
 """A test: a name, the transports it runs over, the form (smoke or full) that it belongs to."""
+import hashlib
 import os
 import re
 import subprocess
@@ -27,8 +28,10 @@ class Context:
 
     def compiled(self, source, compiler, *flags):
         """Path of the program made of a C file, compiled once per run of the tests."""
-        key = re.sub(r"[^A-Za-z0-9]+", "-", " ".join([os.path.basename(compiler), source, *flags]))[-120:]
-        out = os.path.join(self.scratch, key)
+        # The paths in the flags may be long, so their hash names them.
+        name = os.path.splitext(os.path.basename(source))[0]
+        what = " ".join([compiler, source, *flags])
+        out = os.path.join(self.scratch, f"{name}-{hashlib.sha256(what.encode()).hexdigest()[:16]}")
         if not os.path.exists(out):
             r = subprocess.run([compiler, "-O1", "-g", "-Wall", source, "-o", out, *flags], capture_output=True, text=True)
             if r.returncode:

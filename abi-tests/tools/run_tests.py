@@ -21,13 +21,14 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 CARGO = os.environ.get("CARGO", "cargo")
 COUNTS = re.compile(r"(?<!\d)(\d+) passed[,;] (\d+) failed")
 
-# name, command, limit in seconds. All of "test" together stays under 25 minutes.
+# name, command, limit in seconds. All of "test" together stays under 25 minutes on a machine that
+# does nothing else; the limits are for busy ones.
 SUITES = {
     "test": [
-        ("crate", [CARGO, "test"], 900),
+        ("crate", [CARGO, "test"], 1500),
         ("loader", [sys.executable, "abi-tests/loader/run.py"], 300),
         ("services", [sys.executable, "abi-tests/services/run.py"], 300),
-        ("clients", [sys.executable, "abi-tests/clients/run.py", "--smoke"], 900),
+        ("clients", [sys.executable, "abi-tests/clients/run.py", "--smoke"], 1800),
     ],
     "test-clients": [
         ("clients", [sys.executable, "abi-tests/clients/run.py", "--full"], 6 * 3600),

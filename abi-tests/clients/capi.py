@@ -109,7 +109,10 @@ def faults(ctx, tls):
 def tests():
     found = over_both("capi faults", faults)
     for name in PROGRAMS:
-        found += over_both(f"capi {name}", body_for(name))
+        both = over_both(f"capi {name}", body_for(name))
+        # There is no baseline for `life` over tcp: genuine UCX 1.22.0 never returns from
+        # ucp_worker_fence there, since it waits for a peer worker that nobody progresses.
+        found += [test for test in both if (name, test.tls) != ("life", "tcp")]
     for thresh in ("0", "1000", "inf"):
         for name in ("truncation", "datatypes"):
             found += over_both(f"capi {name}, UCX_RNDV_THRESH={thresh}", body_for(name, more={"UCX_RNDV_THRESH": thresh}), smoke=False)

@@ -110,8 +110,8 @@ def tests():
     found = over_both("capi faults", faults)
     for name in PROGRAMS:
         both = over_both(f"capi {name}", body_for(name))
-        # There is no baseline for `life` over tcp: genuine UCX 1.22.0 never returns from
-        # ucp_worker_fence there, since it waits for a peer worker that nobody progresses.
+        # `life` over tcp has no dependable baseline: genuine UCX 1.22.0 passed on some runs and
+        # was seen twice in ucp_worker_fence without an end.
         found += [test for test in both if (name, test.tls) != ("life", "tcp")]
     for thresh in ("0", "1000", "inf"):
         for name in ("truncation", "datatypes"):

@@ -7,11 +7,13 @@ pub mod config_table;
 pub mod context;
 pub mod dt;
 pub mod ep;
+#[allow(unsafe_code)]
 pub mod mem;
 pub mod print;
 pub mod proto;
 #[allow(unsafe_code)]
 pub mod request;
+pub mod rkey;
 pub mod select;
 pub mod tag;
 pub mod wire;

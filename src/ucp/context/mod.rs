@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use bitflags::bitflags;
 
+use crate::ucp::mem::Regions;
 use crate::ucs::config::Config;
 use crate::ucs::status::Result;
 use crate::uct::{Component, DeviceKind, MdAttr, TlDevice};
@@ -132,6 +133,9 @@ pub struct Context {
     pub components: &'static [&'static dyn Component],
     pub mds: Vec<MdResource>,
     pub resources: Vec<TlResource>,
+    /// Drawn at random: tells keys of this context from those of others.
+    pub uid: u64,
+    pub regions: Regions,
 }
 
 impl Context {
@@ -167,6 +171,8 @@ impl Context {
             components,
             mds,
             resources,
+            uid: crate::sys::event::random_u64(),
+            regions: Regions::default(),
         }))
     }
 

@@ -82,13 +82,19 @@ impl<T> IdTable<T> {
     }
 }
 
+impl<T: Clone> IdTable<T> {
+    /// A copy of the value with this id.
+    pub fn cloned(&self, id: u64) -> Option<T> {
+        let (index, generation) = split(id);
+        let slot = self.slots.get(index);
+        let slot = slot.filter(|slot| slot.generation == generation)?;
+        slot.value.clone()
+    }
+}
+
 impl<T: Copy> IdTable<T> {
     pub fn get(&self, id: u64) -> Option<T> {
-        let (index, generation) = split(id);
-        self.slots
-            .get(index)
-            .filter(|slot| slot.generation == generation)?
-            .value
+        self.cloned(id)
     }
 }
 

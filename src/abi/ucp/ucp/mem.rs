@@ -2,16 +2,16 @@
 
 use crate::abi::prelude::*;
 use crate::abi::ucp::convert;
-use crate::ucp::mem::Memory;
+use crate::ucp::mem::{Memory, Registered};
 
 /// # Safety
 /// As `ucp_mem_map`.
 unsafe fn map(
     context: ucp_context_h,
     params: *const ucp_mem_map_params_t,
-) -> Result<Memory, Error> {
+) -> Result<Registered, Error> {
     // SAFETY: forwarded to the caller.
-    let (_context, p) = unsafe { (convert::context(context)?, Params::new(params)?) };
+    let (context, p) = unsafe { (convert::context(context)?, Params::new(params)?) };
     if p.has(UCP_MEM_MAP_PARAM_FIELD_EXPORTED_MEMH_BUFFER) {
         return Err(Error::Unsupported);
     }
@@ -35,9 +35,11 @@ unsafe fn map(
     }
     // Without an address there is only allocation left.
     if flags & UCP_MEM_MAP_ALLOCATE as c_uint != 0 || (address.is_none() && len != 0) {
-        return Memory::allocate(address.filter(|_| fixed), len);
+        let memory = Memory::allocate(address.filter(|_| fixed), len)?;
+        return Ok(Registered::new(context, memory));
     }
-    Memory::register(address.unwrap_or(0), len)
+    let memory = Memory::register(address.unwrap_or(0), len)?;
+    Ok(Registered::new(context, memory))
 }
 
 /// Registers memory for access by the network, or allocates such memory. To be undone by
@@ -73,7 +75,7 @@ pub unsafe extern "C" fn ucp_mem_unmap(context: ucp_context_h, memh: ucp_mem_h) 
         return Error::InvalidParam.into();
     }
     // SAFETY: made by `ucp_mem_map`, unmapped once.
-    drop(unsafe { Box::from_raw(memh.cast::<Memory>()) });
+    drop(unsafe { Box::from_raw(memh.cast::<Registered>()) });
     Status::OK
 }
 
@@ -82,10 +84,11 @@ pub unsafe extern "C" fn ucp_mem_unmap(context: ucp_context_h, memh: ucp_mem_h) 
 pub unsafe extern "C" fn ucp_mem_query(memh: ucp_mem_h, attr: *mut ucp_mem_attr_t) -> ucs_status_t {
     // SAFETY: a live handle, and an attribute struct as its mask describes it.
     unsafe {
-        let (Some(memory), Ok(mut attrs)) = (memh.cast::<Memory>().as_ref(), Attrs::new(attr))
+        let (Some(handle), Ok(mut attrs)) = (memh.cast::<Registered>().as_ref(), Attrs::new(attr))
         else {
             return Error::InvalidParam.into();
         };
+        let memory = handle.memory();
         let address: *mut c_void = core::ptr::with_exposed_provenance_mut(memory.address());
         crate::set_field!(attrs, UCP_MEM_ATTR_FIELD_ADDRESS, address, address);
         crate::set_field!(attrs, UCP_MEM_ATTR_FIELD_LENGTH, length, memory.len());

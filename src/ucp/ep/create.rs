@@ -9,6 +9,7 @@ use super::config::proto_params;
 use super::{Endpoint, EpConfig, EpOptions, ErrorMode};
 use crate::ucp::address::WorkerAddress;
 use crate::ucp::context::Features;
+use crate::ucp::print;
 use crate::ucp::select::{self, Lanes, LocalTl, ProtoParams, Requirements};
 use crate::ucp::wire::Origin;
 use crate::ucp::worker::Worker;
@@ -120,10 +121,19 @@ fn open(
     let intra = worker.is_intra_node(am_local);
     let fetch_attr = chosen.rndv_get.and_then(attr);
     let config = worker.ep_config(&chosen, || {
+        let context = worker.context();
         let params = ProtoParams {
             rndv_get: fetch_attr,
-            ..proto_params(worker.context(), am_attr, intra)
+            ..proto_params(context, am_attr, intra)
         };
+        print::proto_info(&print::EpInfo {
+            context,
+            peer_name: address.peer_name(),
+            lanes: &chosen,
+            cfg_index: worker.config_count(),
+            scope: print::Scope::of(context, &chosen),
+            tag: Some(params).filter(|_| context.has_feature(Features::TAG)),
+        });
         EpConfig::new(chosen.clone(), am_attr, fetch_attr, &params)
     });
     let lane = |index: u8| lanes.get(usize::from(index)).cloned();

@@ -103,15 +103,35 @@ pub fn ep_info(info: &EpInfo<'_>) -> String {
         );
     }
     out.push_str("#\n");
-    let Some(tag) = &info.tag else {
-        return out;
-    };
-    for class in CLASSES {
-        for line in table::tag(info, tag, class).lines() {
-            let _ = writeln!(out, "# {line}");
-        }
+    for line in protocols(info).lines() {
+        let _ = writeln!(out, "# {line}");
     }
     out
+}
+
+/// The tables of protocols of an endpoint.
+fn protocols(info: &EpInfo<'_>) -> String {
+    let tables = info.tag.iter().flat_map(|tag| {
+        let table = |class| table::tag(info, tag, class);
+        CLASSES.map(table)
+    });
+    tables.collect()
+}
+
+/// Prints the tables of protocols of a new endpoint configuration, if `UCX_PROTO_INFO` says so.
+pub fn proto_info(info: &EpInfo<'_>) {
+    let wanted = match info.context.config.text("PROTO_INFO") {
+        "n" | "no" | "0" | "off" => false,
+        "auto" => crate::ucs::log::enabled(crate::ucs::log::Level::Debug),
+        "y" | "yes" | "1" | "on" | "used" => true,
+        // A pattern for the names of operations, of which there is a table of one.
+        pattern => "tagged message by ucp_tag_send*".contains(pattern.trim_matches('*')),
+    };
+    if wanted {
+        for line in protocols(info).lines() {
+            crate::ucs::log::print_compact(line);
+        }
+    }
 }
 
 #[cfg(test)]

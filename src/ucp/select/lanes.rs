@@ -207,7 +207,7 @@ fn rank(pairs: &[Pair], mut score: impl FnMut(Pair) -> Option<Score>) -> SmallVe
     scored.into_iter().map(|(_, pair)| pair).collect()
 }
 
-/// The higher value wins; among equals the priority, then the bandwidth.
+/// The higher value wins; among equals the bandwidth, then the priority.
 #[derive(Clone, Copy, Debug)]
 struct Score {
     value: f64,
@@ -236,8 +236,8 @@ impl Score {
     fn compare(&self, other: &Score) -> Ordering {
         self.value
             .total_cmp(&other.value)
-            .then(self.priority.cmp(&other.priority))
             .then_with(|| self.bandwidth.total_cmp(&other.bandwidth))
+            .then(self.priority.cmp(&other.priority))
     }
 }
 

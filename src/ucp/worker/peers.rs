@@ -127,6 +127,11 @@ impl Worker {
         })
     }
 
+    /// Number that the next new configuration gets.
+    pub fn config_count(&self) -> usize {
+        self.configs.borrow().len()
+    }
+
     /// Number of a configuration among those of this worker.
     pub fn config_index(&self, config: &EpConfig) -> usize {
         let configs = self.configs.borrow();

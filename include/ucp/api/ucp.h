@@ -978,7 +978,7 @@ ucs_status_t ucp_ep_evaluate_perf(ucp_ep_h ep,
  * Makes a key out of what `ucp_rkey_pack` or `ucp_memh_pack` gave at the peer, for use on this
  * endpoint. To be destroyed by `ucp_rkey_destroy`.
  *
- * Returns `UCS_OK`, `UCS_ERR_UNREACHABLE` if no lane can use it, `UCS_ERR_INVALID_PARAM`.
+ * Returns `UCS_OK`, or `UCS_ERR_INVALID_PARAM` for what is no key or a damaged one.
  */
 ucs_status_t ucp_ep_rkey_unpack(ucp_ep_h ep, const void *rkey_buffer, ucp_rkey_h *rkey_p);
 
@@ -1093,11 +1093,12 @@ ucs_status_t ucp_rkey_compare(ucp_worker_h worker,
 /**
  * Address in this process of remote memory that both processes can access, for loads and stores.
  *
- * Returns `UCS_OK`, or `UCS_ERR_UNREACHABLE` if there is none.
+ * Returns `UCS_OK`, `UCS_ERR_UNREACHABLE` if there is none, or `UCS_ERR_INVALID_ADDR` if `raddr`
+ * is not in the region.
  */
 ucs_status_t ucp_rkey_ptr(ucp_rkey_h rkey, uint64_t raddr, void **addr_p);
 
-/** Destroys a key. No operation may use it any more. */
+/** Destroys a key. Operations that use it go on. */
 void ucp_rkey_destroy(ucp_rkey_h rkey);
 
 /**

@@ -10,6 +10,7 @@ use crate::ucp::context::Context;
 use crate::ucp::dt::{DtClass, GenericDt, IovBuf, RecvBuf, SendBuf};
 use crate::ucp::ep::Endpoint;
 use crate::ucp::request::{Callback, ReqRef, TagInfo};
+use crate::ucp::rkey::RemoteKey;
 use crate::ucp::worker::{Posted, ReqOptions, Worker};
 use crate::ucs::status::Result;
 
@@ -131,6 +132,31 @@ pub unsafe fn ep_rc(handle: ucp_ep_h) -> Result<Rc<Endpoint>> {
 /// A handle for an endpoint that the worker's table keeps alive.
 pub fn ep_handle(ep: &Rc<Endpoint>) -> ucp_ep_h {
     Rc::as_ptr(ep).cast_mut().cast()
+}
+
+/// The key behind a handle.
+///
+/// # Safety
+/// NULL, or a handle from `ucp_ep_rkey_unpack` that has not been destroyed.
+pub unsafe fn rkey<'a>(handle: ucp_rkey_h) -> Result<&'a RemoteKey> {
+    // SAFETY: forwarded to the caller.
+    unsafe { handle.cast::<RemoteKey>().as_ref() }.ok_or(Error::InvalidParam)
+}
+
+/// The same as a counted reference, for an operation that goes on after the call.
+///
+/// # Safety
+/// As [`rkey`].
+pub unsafe fn rkey_arc(handle: ucp_rkey_h) -> Result<Arc<RemoteKey>> {
+    if handle.is_null() {
+        return Err(Error::InvalidParam);
+    }
+    let raw = handle.cast::<RemoteKey>().cast_const();
+    // SAFETY: the handle is an `Arc` that `ucp_ep_rkey_unpack` gave away.
+    unsafe {
+        Arc::increment_strong_count(raw);
+        Ok(Arc::from_raw(raw))
+    }
 }
 
 /// The request behind the pointer that the user has.

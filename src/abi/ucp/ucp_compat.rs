@@ -165,14 +165,16 @@ pub unsafe extern "C" fn ucp_rkey_pack(
     rkey_buffer_p: *mut *mut c_void,
     size_p: *mut usize,
 ) -> ucs_status_t {
-    let _ = (context, memh, rkey_buffer_p, size_p);
-    NOT_IMPLEMENTED
+    let _ = context;
+    // SAFETY: a live handle, and places for the results.
+    unsafe { super::ucp::rkey::pack(memh, rkey_buffer_p, size_p) }.into()
 }
 
 /// Releases what `ucp_rkey_pack` gave.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_rkey_buffer_release(rkey_buffer: *mut c_void) {
-    let _ = rkey_buffer;
+    // SAFETY: from `ucp_rkey_pack`, or NULL, and not used again.
+    unsafe { super::ucp::rkey::release(rkey_buffer) };
 }
 
 /// Blocking form of `ucp_ep_flush_nbx`.

@@ -2,6 +2,7 @@
 
 pub mod wire;
 
+use core::cmp::Ordering;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -26,23 +27,32 @@ pub struct RemoteKey {
 /// The bytes by which a peer gets at this region.
 pub fn pack(memory: &Registered) -> Result<Vec<u8>> {
     let packed = wire::Packed {
+        kind: wire::Kind::Key,
         context: memory.context().uid,
         region: memory.id(),
         address: memory.memory().address() as u64,
         len: memory.memory().len() as u64,
+        memory_type: 0,
+        flags: 0,
+        entries: smallvec::SmallVec::new(),
     };
     Ok(wire::encode(&packed))
 }
 
+/// Logs why packed bytes are refused, and gives the error for it.
+pub fn refuse(problem: &str) -> Error {
+    crate::ucs_error!("refused a packed key: {problem}");
+    Error::InvalidParam
+}
+
 impl RemoteKey {
     /// # Errors
-    /// `InvalidParam` for what is no key or a damaged one, `Unreachable` for the key of another
-    /// peer than `ep`'s.
+    /// `InvalidParam` for what is no key or a damaged one.
     pub fn unpack(ep: &Rc<Endpoint>, bytes: &[u8]) -> Result<Arc<RemoteKey>> {
-        let packed = wire::decode(bytes).map_err(|problem| {
-            crate::ucs_error!("refused a remote key: {problem}");
-            Error::InvalidParam
-        })?;
+        let packed = wire::decode(bytes).map_err(refuse)?;
+        if packed.kind != wire::Kind::Key {
+            return Err(refuse("it is an exported memory handle"));
+        }
         let context = ep.worker().context();
         let mapped = (packed.context == context.uid)
             .then(|| context.regions.find(packed.region))
@@ -57,22 +67,45 @@ impl RemoteKey {
     }
 
     /// # Errors
-    /// `InvalidAddr` when the bytes are not all in the region.
+    /// `InvalidAddr` when the bytes are not all in the region. No bytes are anywhere.
     pub fn check(&self, remote: u64, len: usize) -> Result<()> {
-        offset_in(self.packed.address, self.packed.len, remote, len)
-            .map(|_| ())
-            .ok_or(Error::InvalidAddr)
+        let within = || offset_in(self.packed.address, self.packed.len, remote, len).is_some();
+        if len == 0 || within() {
+            Ok(())
+        } else {
+            Err(Error::InvalidAddr)
+        }
     }
 
-    /// The peer's bytes as memory of this process, where both can access it (`ucp_rkey_ptr`).
+    /// The peer's bytes as memory of this process, where both can access it.
     pub fn mapped(&self, remote: u64, len: usize) -> Option<UserMem> {
         match self.mapped.as_ref()? {
             Mapped::Own(memory) => memory.slice(remote, len),
         }
     }
 
+    /// The byte at `remote` and those after it, to the end of the region (`ucp_rkey_ptr`).
+    ///
+    /// # Errors
+    /// `InvalidAddr` outside of the region, `Unreachable` where the memory can't be mapped.
+    pub fn pointer(&self, remote: u64) -> Result<UserMem> {
+        self.check(remote, 1)?;
+        let rest = self.packed.address + self.packed.len - remote;
+        let rest = usize::try_from(rest).map_err(|_| Error::Unreachable)?;
+        self.mapped(remote, rest).ok_or(Error::Unreachable)
+    }
+
     /// True if a lane that needs no key of its own (CMA) may access the region.
     pub fn allows_copy(&self) -> bool {
         true
+    }
+
+    /// An order of keys; equal ones are for the same memory and are used alike.
+    pub fn compare(&self, other: &RemoteKey) -> Ordering {
+        let rank = |key: &RemoteKey| {
+            let packed = &key.packed;
+            (packed.context, packed.region, packed.address, packed.len)
+        };
+        rank(self).cmp(&rank(other))
     }
 }

@@ -205,15 +205,15 @@ pub unsafe extern "C" fn ucp_ep_evaluate_perf(
 /// Makes a key out of what `ucp_rkey_pack` or `ucp_memh_pack` gave at the peer, for use on this
 /// endpoint. To be destroyed by `ucp_rkey_destroy`.
 ///
-/// Returns `UCS_OK`, `UCS_ERR_UNREACHABLE` if no lane can use it, `UCS_ERR_INVALID_PARAM`.
+/// Returns `UCS_OK`, or `UCS_ERR_INVALID_PARAM` for what is no key or a damaged one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_rkey_unpack(
     ep: ucp_ep_h,
     rkey_buffer: *const c_void,
     rkey_p: *mut ucp_rkey_h,
 ) -> ucs_status_t {
-    let _ = (ep, rkey_buffer, rkey_p);
-    NOT_IMPLEMENTED
+    // SAFETY: a live endpoint, a packed key, and a place for the key.
+    unsafe { super::rkey::unpack(ep, rkey_buffer, rkey_p) }.into()
 }
 
 /// Writes those attributes of an endpoint into `attr` that its mask asks for.

@@ -137,8 +137,17 @@ pub unsafe extern "C" fn ucp_memh_pack(
     buffer_p: *mut *mut c_void,
     buffer_size_p: *mut usize,
 ) -> ucs_status_t {
-    let _ = (memh, params, buffer_p, buffer_size_p);
-    NOT_IMPLEMENTED
+    // SAFETY: a live handle, parameters as their mask describes them, and places for the results.
+    unsafe {
+        let Ok(params) = Params::new(params) else {
+            return Error::InvalidParam.into();
+        };
+        let flags = crate::field!(params, UCP_MEMH_PACK_PARAM_FIELD_FLAGS, flags).unwrap_or(0);
+        if flags & UCP_MEMH_PACK_FLAG_EXPORT != 0 {
+            return Error::Unsupported.into();
+        }
+        super::rkey::pack(memh, buffer_p, buffer_size_p).into()
+    }
 }
 
 /// Releases what `ucp_memh_pack` gave.
@@ -147,5 +156,7 @@ pub unsafe extern "C" fn ucp_memh_buffer_release(
     buffer: *mut c_void,
     params: *const ucp_memh_buffer_release_params_t,
 ) {
-    let _ = (buffer, params);
+    let _ = params;
+    // SAFETY: from `ucp_memh_pack`, or NULL, and not used again.
+    unsafe { super::rkey::release(buffer) };
 }

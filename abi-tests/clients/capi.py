@@ -9,7 +9,7 @@ from proc import Failure
 from tests import Skip, over_both, succeeded
 
 SOURCES = os.path.join(where.REPO, "abi-tests", "capi")
-PROGRAMS = ["tag_basic", "truncation", "datatypes", "matching", "requests", "life", "across"]
+PROGRAMS = ["tag_basic", "truncation", "datatypes", "matching", "requests", "life", "stream", "across"]
 LIMIT = 150
 
 

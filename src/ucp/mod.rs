@@ -15,6 +15,7 @@ pub mod proto;
 pub mod request;
 pub mod rkey;
 pub mod select;
+pub mod stream;
 pub mod tag;
 pub mod wire;
 pub mod wireup;

@@ -1122,7 +1122,11 @@ ucs_status_ptr_t ucp_get_nbx(ucp_ep_h ep,
                              ucp_rkey_h rkey,
                              const ucp_request_param_t *param);
 
-/** Sends `count` elements at `buffer` as part of the endpoint's stream of bytes. */
+/**
+ * Sends `count` elements at `buffer` as part of the endpoint's stream of bytes.
+ *
+ * Returns NULL if the buffer may be used again, a request, or an error as a pointer.
+ */
 ucs_status_ptr_t ucp_stream_send_nbx(ucp_ep_h ep,
                                      const void *buffer,
                                      size_t count,
@@ -1131,6 +1135,8 @@ ucs_status_ptr_t ucp_stream_send_nbx(ucp_ep_h ep,
 /**
  * Receives stream data into `count` elements at `buffer`; `*length` becomes the number of bytes if
  * it completes at once.
+ *
+ * Returns NULL if it did, a request, or an error as a pointer.
  */
 ucs_status_ptr_t ucp_stream_recv_nbx(ucp_ep_h ep,
                                      void *buffer,

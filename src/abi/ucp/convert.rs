@@ -174,6 +174,7 @@ pub enum Kind {
     Send,
     TagRecv,
     AmRecv,
+    StreamRecv,
 }
 
 /// Options and datatype of an nbx call.
@@ -205,6 +206,10 @@ pub unsafe fn options(
             Kind::Send => unsafe { cb.send }.map_or(Callback::None, Callback::SendNbx),
             // SAFETY: as above.
             Kind::AmRecv => unsafe { cb.recv_am }.map_or(Callback::None, Callback::AmRecv),
+            Kind::StreamRecv => {
+                // SAFETY: as above.
+                unsafe { cb.recv_stream }.map_or(Callback::None, Callback::StreamRecvNbx)
+            }
             // SAFETY: as above. The two info types have the same layout.
             Kind::TagRecv => match unsafe { cb.recv } {
                 // SAFETY: the function types differ in the name of one pointed-to type only.

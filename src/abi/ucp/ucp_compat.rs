@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::abi::prelude::*;
 use crate::abi::ucp::convert;
+use crate::abi::ucp::ucp::stream;
 use crate::ucp::am::{self, Handler, HandlerKind, OldHandlerFn};
 use crate::ucp::request::{Callback, flag};
 use crate::ucp::tag::{recv, send};
@@ -468,8 +469,15 @@ pub unsafe extern "C" fn ucp_stream_send_nb(
     cb: ucp_send_callback_t,
     flags: c_uint,
 ) -> ucs_status_ptr_t {
-    let _ = (ep, buffer, count, datatype, cb, flags);
-    NOT_IMPLEMENTED_PTR
+    let _ = flags;
+    let options = convert::old_options(cb.map_or(Callback::None, Callback::Send));
+    // SAFETY: handle and memory are the caller's, as the API describes them.
+    unsafe {
+        convert::status_ptr_of(convert::with_ep(ep, |ep| {
+            let buf = convert::send_buf(buffer, count, datatype)?;
+            crate::ucp::stream::send::post(ep, buf, &options)
+        }))
+    }
 }
 
 /// Older form of `ucp_stream_recv_nbx`.
@@ -483,8 +491,9 @@ pub unsafe extern "C" fn ucp_stream_recv_nb(
     length: *mut usize,
     flags: c_uint,
 ) -> ucs_status_ptr_t {
-    let _ = (ep, buffer, count, datatype, cb, length, flags);
-    NOT_IMPLEMENTED_PTR
+    let options = convert::old_options(cb.map_or(Callback::None, Callback::StreamRecv));
+    // SAFETY: handle and memory are the caller's, as the API describes them.
+    unsafe { stream::receive(ep, buffer, count, datatype, length, flags, &options) }
 }
 
 /// Older form of `ucp_tag_send_nbx`.

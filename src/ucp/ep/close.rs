@@ -39,11 +39,13 @@ impl Endpoint {
         }
         self.worker.finish_all_of(self, error);
         self.end_flushes(error);
+        self.end_stream(error, false);
     }
 
     /// Out of the worker's tables; the last reference drops the lanes.
     pub fn close_now(self: &Rc<Self>) {
         self.say_closed();
         self.worker.forget_endpoint(self);
+        self.end_stream(Error::Canceled, true);
     }
 }

@@ -158,6 +158,7 @@ fn open(
         in_flight: Cell::new(0),
         started: Cell::new(0),
         flushes: RefCell::default(),
+        stream: RefCell::default(),
         options: RefCell::new(options),
         peer_name: address.peer_name().to_owned(),
     })

@@ -54,6 +54,7 @@ impl Endpoint {
         }
         self.worker.finish_all_of(self, error);
         self.end_flushes(error);
+        self.end_stream(error, false);
         let EpOptions { mode, handler, .. } = self.options();
         match handler {
             Some(handler) if mode != ErrorMode::None && self.is_owned() => {

@@ -19,6 +19,7 @@ pub use error::{ErrorHandler, ErrorMode};
 pub use pending::Pending;
 
 use crate::ucp::request::ReqRef;
+use crate::ucp::stream::Stream;
 use crate::ucp::wire::{Identity, Origin};
 use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Result};
@@ -71,6 +72,8 @@ pub struct Endpoint {
     in_flight: Cell<usize>,
     started: Cell<u64>,
     flushes: RefCell<SmallVec<[ReqRef; 2]>>,
+    /// The receiving side of its stream, once it is used.
+    pub(in crate::ucp) stream: RefCell<Option<Box<Stream>>>,
     options: RefCell<EpOptions>,
     peer_name: String,
 }

@@ -187,6 +187,9 @@ impl Endpoint {
             Op::Stream(flight) => self.drive(req, flight, Op::Stream, |ep, ()| {
                 ep.worker.finish(req, Ok(()))
             }),
+            Op::StreamSend(flight) => self.drive(req, flight, Op::StreamSend, |ep, ()| {
+                ep.worker.finish(req, Ok(()));
+            }),
             Op::Flush(flush) => {
                 self.flush_lanes(req, flush);
                 Tried::Gone

@@ -9,6 +9,7 @@
 pub mod am;
 pub mod eager;
 pub mod rndv;
+pub mod stream;
 pub mod verdict;
 
 use crate::ucp::ep::Endpoint;
@@ -150,6 +151,8 @@ pub enum Op {
     Stream(Flight<Stream>),
     Fetch(Flight<Fetch>),
     Receive(Receive),
+    StreamSend(Flight<stream::StreamSend>),
+    StreamRecv(crate::ucp::stream::StreamRecv),
     Flush(Flush),
     WorkerFlush(crate::ucp::worker::WorkerFlush),
 }

@@ -25,6 +25,11 @@ pub type TagRecvNbxCb = unsafe extern "C" fn(*mut c_void, Status, *const TagInfo
 /// `ucp_am_recv_data_nbx_callback_t`
 pub type AmRecvCb = unsafe extern "C" fn(*mut c_void, Status, usize, *mut c_void);
 
+/// `ucp_stream_recv_callback_t`
+pub type StreamRecvCb = unsafe extern "C" fn(*mut c_void, Status, usize);
+/// `ucp_stream_recv_nbx_callback_t`
+pub type StreamRecvNbxCb = unsafe extern "C" fn(*mut c_void, Status, usize, *mut c_void);
+
 /// What to call when a request completes.
 #[derive(Clone, Copy)]
 pub enum Callback {
@@ -34,6 +39,8 @@ pub enum Callback {
     TagRecv(TagRecvCb),
     TagRecvNbx(TagRecvNbxCb),
     AmRecv(AmRecvCb),
+    StreamRecv(StreamRecvCb),
+    StreamRecvNbx(StreamRecvNbxCb),
 }
 
 // The user's pointers are only passed on to the user's functions.
@@ -51,6 +58,8 @@ impl Callback {
                 Callback::SendNbx(cb) => cb(area, status, user),
                 Callback::TagRecv(cb) => cb(area, status, &mut info),
                 Callback::AmRecv(cb) => cb(area, status, info.length, user),
+                Callback::StreamRecv(cb) => cb(area, status, info.length),
+                Callback::StreamRecvNbx(cb) => cb(area, status, info.length, user),
                 Callback::TagRecvNbx(cb) => cb(area, status, &info, user),
             }
         }

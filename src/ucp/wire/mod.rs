@@ -7,6 +7,7 @@
 
 pub mod amsg;
 pub mod rndv;
+pub mod stream;
 pub mod tag;
 pub mod wireup;
 
@@ -44,6 +45,8 @@ pub mod am {
     pub const AM_MIDDLE: u8 = 14;
     /// Rendezvous of one: ready to send; the user's header follows.
     pub const AM_RTS: u8 = 15;
+    /// Bytes of an endpoint's stream.
+    pub const STREAM: u8 = 28;
 }
 
 /// Reads integers off the front of a header.

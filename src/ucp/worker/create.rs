@@ -106,6 +106,7 @@ impl Worker {
             has_work: Cell::new(false),
             address: RefCell::new(None),
             names: c_names(&context),
+            stream_ready: RefCell::default(),
             context,
         });
         worker.collect_event_fds();

@@ -49,6 +49,17 @@ impl Events for Worker {
                     ep.resume(req);
                 }
             }
+            Op::StreamSend(mut flight) => {
+                flight.account(|_, attempt| attempt.completed());
+                if let Err(error) = result {
+                    drop(flight.end());
+                    return self.finish(req, Err(error));
+                }
+                req.set_op(Op::StreamSend(flight));
+                if !ep.is_queued(req) {
+                    ep.resume(req);
+                }
+            }
             Op::Fetch(flight) => rndv::fetch_completed(self, req, flight, result),
             Op::EagerZcopy(flight) => {
                 drop(flight.end());
@@ -84,6 +95,7 @@ impl Worker {
             am::AM_FIRST => crate::ucp::am::recv::on_first(self, data),
             am::AM_MIDDLE => crate::ucp::am::recv::on_middle(self, data),
             am::AM_RTS => crate::ucp::am::recv::on_rts(self, data),
+            am::STREAM => crate::ucp::stream::recv::on_data(self, data),
             am::WIREUP => crate::ucp::wireup::on_message(self, data),
             _ => None,
         }

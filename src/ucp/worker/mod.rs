@@ -110,6 +110,8 @@ pub struct Worker {
     address: RefCell<Option<Rc<[u8]>>>,
     /// Transport and device of each resource, for C.
     names: Vec<(CString, CString)>,
+    /// Tokens of endpoints that have stream data.
+    pub(in crate::ucp) stream_ready: RefCell<VecDeque<u64>>,
 }
 
 impl Worker {

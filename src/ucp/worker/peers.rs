@@ -41,10 +41,16 @@ impl Worker {
             _ => Endpoint::create(self, address, conn, options)?,
         };
         ep.set_owned(true);
+        ep.list_stream();
         self.connections
             .borrow_mut()
             .insert(address.uuid, conn.wrapping_add(1));
         Ok(ep)
+    }
+
+    /// The endpoint with this id in the worker's table.
+    pub fn endpoint_by_token(&self, token: u64) -> Option<Rc<Endpoint>> {
+        self.endpoints.borrow().get(&token).cloned()
     }
 
     /// The endpoint that leads back to a peer's endpoint.

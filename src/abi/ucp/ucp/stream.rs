@@ -1,8 +1,14 @@
 //! Entry points of `ucp/api/ucp.h`: stream.
 
 use crate::abi::prelude::*;
+use crate::abi::ucp::convert::{self, Kind};
+use crate::ucp::dt::DtClass;
+use crate::ucp::stream::{recv, send};
+use crate::ucp::worker::{Posted, ReqOptions};
 
 /// Sends `count` elements at `buffer` as part of the endpoint's stream of bytes.
+///
+/// Returns NULL if the buffer may be used again, a request, or an error as a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_stream_send_nbx(
     ep: ucp_ep_h,
@@ -10,12 +16,51 @@ pub unsafe extern "C" fn ucp_stream_send_nbx(
     count: usize,
     param: *const ucp_request_param_t,
 ) -> ucs_status_ptr_t {
-    let _ = (ep, buffer, count, param);
-    NOT_IMPLEMENTED_PTR
+    // SAFETY: handle, memory and parameters are the caller's, as the API describes them.
+    unsafe {
+        convert::status_ptr_of(convert::with_ep(ep, |ep| {
+            let (options, datatype) = convert::options(param, Kind::Send)?;
+            let buf = convert::send_buf(buffer, count, datatype)?;
+            send::post(ep, buf, &options)
+        }))
+    }
+}
+
+/// A receive, with the flags of `ucp_stream_recv_nbx`.
+///
+/// # Safety
+/// As `ucp_stream_recv_nbx`.
+pub(in crate::abi::ucp) unsafe fn receive(
+    ep: ucp_ep_h,
+    buffer: *mut c_void,
+    count: usize,
+    datatype: ucp_datatype_t,
+    length: *mut usize,
+    flags: ucp_stream_recv_flags_t,
+    options: &ReqOptions,
+) -> ucs_status_ptr_t {
+    // SAFETY: forwarded to the caller.
+    unsafe {
+        let posted = convert::with_ep(ep, |ep| {
+            let element = match DtClass::decode(datatype)? {
+                DtClass::Contig(size) => size,
+                DtClass::Iov | DtClass::Generic(_) => 1,
+            };
+            let buf = convert::recv_buf(buffer, count, datatype)?;
+            let wait_all = flags & UCP_STREAM_RECV_FLAG_WAITALL != 0;
+            recv::post(ep, buf, element, wait_all, options)
+        });
+        if let (Ok(Posted::Now(_, got)), Some(length)) = (&posted, length.as_mut()) {
+            *length = got.length;
+        }
+        convert::status_ptr_of(posted)
+    }
 }
 
 /// Receives stream data into `count` elements at `buffer`; `*length` becomes the number of bytes if
 /// it completes at once.
+///
+/// Returns NULL if it did, a request, or an error as a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_stream_recv_nbx(
     ep: ucp_ep_h,
@@ -24,8 +69,18 @@ pub unsafe extern "C" fn ucp_stream_recv_nbx(
     length: *mut usize,
     param: *const ucp_request_param_t,
 ) -> ucs_status_ptr_t {
-    let _ = (ep, buffer, count, length, param);
-    NOT_IMPLEMENTED_PTR
+    // SAFETY: handle, memory and parameters are the caller's, as the API describes them.
+    unsafe {
+        let (options, datatype) = match convert::options(param, Kind::StreamRecv) {
+            Ok(both) => both,
+            Err(error) => return status_ptr(error.into()),
+        };
+        let flags = Params::new(param)
+            .ok()
+            .and_then(|p| crate::field!(p, UCP_OP_ATTR_FIELD_FLAGS.into(), flags));
+        let flags = flags.unwrap_or(0);
+        receive(ep, buffer, count, datatype, length, flags, &options)
+    }
 }
 
 /// Stream data that has arrived, where it lies; `*length` becomes its size in bytes. To be released
@@ -37,12 +92,25 @@ pub unsafe extern "C" fn ucp_stream_recv_data_nb(
     ep: ucp_ep_h,
     length: *mut usize,
 ) -> ucs_status_ptr_t {
-    let _ = (ep, length);
-    NOT_IMPLEMENTED_PTR
+    // SAFETY: a live endpoint, and a place for the length.
+    unsafe {
+        let Some(length) = length.as_mut() else {
+            return status_ptr(Error::InvalidParam.into());
+        };
+        match convert::with_ep(ep, recv::take_data) {
+            Ok(Some((data, len))) => {
+                *length = len;
+                data
+            }
+            Ok(None) => core::ptr::null_mut(),
+            Err(error) => status_ptr(error.into()),
+        }
+    }
 }
 
 /// Releases what `ucp_stream_recv_data_nb` gave.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_stream_data_release(ep: ucp_ep_h, data: *mut c_void) {
-    let _ = (ep, data);
+    let _ = ep;
+    recv::release(data);
 }

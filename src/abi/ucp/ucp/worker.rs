@@ -248,8 +248,27 @@ pub unsafe extern "C" fn ucp_stream_worker_poll(
     max_eps: usize,
     flags: c_uint,
 ) -> ssize_t {
-    let _ = (worker, poll_eps, max_eps, flags);
-    0
+    let _ = flags;
+    // SAFETY: a live worker, and room for `max_eps` entries.
+    unsafe {
+        if poll_eps.is_null() && max_eps != 0 {
+            return Status::from(Error::InvalidParam).0 as ssize_t;
+        }
+        let listed = convert::with_worker(worker, |worker| {
+            let found = worker.poll_streams(max_eps);
+            for (index, ep) in found.iter().enumerate() {
+                let entry = ucp_stream_poll_ep_t {
+                    ep: convert::ep_handle(ep),
+                    user_data: ep.options().user_data,
+                    flags: 0,
+                    reserved: [0; 16],
+                };
+                poll_eps.add(index).write(entry);
+            }
+            Ok(found.len() as ssize_t)
+        });
+        listed.unwrap_or_else(|error| Status::from(error).0 as ssize_t)
+    }
 }
 
 /// File descriptor that becomes readable when the worker has something to do, for `poll` or

@@ -1,0 +1,39 @@
+//! Sending stream bytes.
+
+use std::rc::Rc;
+
+use crate::ucp::dt::SendBuf;
+use crate::ucp::ep::Endpoint;
+use crate::ucp::proto::stream::{StreamSend, send_only};
+use crate::ucp::proto::{Flight, Op};
+use crate::ucp::request::TagInfo;
+use crate::ucp::wire::stream;
+use crate::ucp::worker::{Posted, ReqOptions};
+use crate::ucs::status::{Error, Result};
+use crate::uct::Post;
+
+/// Sends the bytes of `buf` behind those sent before. Done when the buffer may be used again.
+pub fn post(ep: &Rc<Endpoint>, buf: SendBuf, options: &ReqOptions) -> Result<Posted> {
+    ep.check_usable()?;
+    // The bytes are for an endpoint, so the peer must have it.
+    ep.announce();
+    let len = buf.len();
+    let done = || ep.worker().now(options, Ok(()), TagInfo::default(), 0);
+    if len == 0 {
+        return done();
+    }
+    let is_plain = !matches!(buf, SendBuf::Generic(_));
+    let fits = len + stream::LEN <= ep.config().bcopy_max;
+    if is_plain && fits && !ep.is_blocked() && send_only(ep, &buf)? == Post::Done {
+        return done();
+    }
+    if options.force_immediate {
+        return Err(Error::NoResource);
+    }
+    let req = ep.worker().new_request(options)?;
+    ep.op_started(req);
+    let id = ep.worker().name_op(req);
+    req.set_op(Op::StreamSend(Flight::new(StreamSend::new(buf, id))));
+    ep.submit(req);
+    ep.worker().settle(req, options)
+}

@@ -104,9 +104,12 @@ pub fn take_data(ep: &Rc<Endpoint>) -> Result<Option<(*mut c_void, usize)>> {
 }
 
 /// Lets go of bytes from [`take_data`].
+///
+/// # Safety
+/// `data` is NULL, or came from [`take_data`] and is released once.
 #[allow(unsafe_code)]
-pub fn release(data: *mut c_void) {
-    // SAFETY: by the API, data that `ucp_stream_recv_data_nb` gave and that is released once.
+pub unsafe fn release(data: *mut c_void) {
+    // SAFETY: forwarded to the caller.
     drop(unsafe { DataBuf::from_raw(data) });
 }
 

@@ -112,5 +112,6 @@ pub unsafe extern "C" fn ucp_stream_recv_data_nb(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_stream_data_release(ep: ucp_ep_h, data: *mut c_void) {
     let _ = ep;
-    recv::release(data);
+    // SAFETY: by the API, data from `ucp_stream_recv_data_nb` that is released once.
+    unsafe { recv::release(data) };
 }

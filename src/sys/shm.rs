@@ -7,6 +7,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::ptr::NonNull;
 
+use super::map::Place;
+use super::usermem::UserMem;
+
 /// Mapped shared memory; dropping it unmaps. All bytes may change at any time.
 #[derive(Debug)]
 pub struct Mapping {
@@ -15,24 +18,26 @@ pub struct Mapping {
     sysv: bool,
 }
 
+// SAFETY: memory belongs to the process, not to a thread; access is the user's business.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
 impl Mapping {
     /// Maps the first `len` bytes of a file. The file may be closed afterwards.
     ///
     /// Touching bytes that the file doesn't have (any more) kills the process, so the caller
     /// checks the length; bytes that it has, but that have no memory yet, need [`allocate`].
     pub fn of_file(file: &File, len: usize) -> io::Result<Mapping> {
+        Self::of_file_at(file, len, Place::ANY)
+    }
+
+    /// The same at a place.
+    pub fn of_file_at(file: &File, len: usize, place: Place) -> io::Result<Mapping> {
         let prot = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping at an address of the kernel's choice touches no existing one.
-        let ptr = unsafe {
-            libc::mmap(
-                core::ptr::null_mut(),
-                len,
-                prot,
-                libc::MAP_SHARED,
-                file.as_raw_fd(),
-                0,
-            )
-        };
+        let (flags, fd) = (libc::MAP_SHARED | place.map_flag(), file.as_raw_fd());
+        // SAFETY: a new mapping; one that replaces another is the caller's promise, see `Place`.
+        let ptr = unsafe { libc::mmap(place.address(), len, prot, flags, fd, 0) };
         if ptr == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
@@ -46,9 +51,17 @@ impl Mapping {
 
     /// Attaches the System V segment `id`.
     pub fn of_sysv(id: i32) -> io::Result<Mapping> {
+        Self::of_sysv_at(id, Place::ANY)
+    }
+
+    fn of_sysv_at(id: i32, place: Place) -> io::Result<Mapping> {
+        let flags = if place.is_fixed() { libc::SHM_REMAP } else { 0 };
         // SAFETY: as for mmap.
-        let ptr = unsafe { libc::shmat(id, core::ptr::null(), 0) };
+        let ptr = unsafe { libc::shmat(id, place.address(), flags) };
         if ptr as isize == -1 {
+            if !place.is_fixed() && place != Place::ANY {
+                return Self::of_sysv_at(id, Place::ANY);
+            }
             return Err(io::Error::last_os_error());
         }
         let ptr = NonNull::new(ptr.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
@@ -62,16 +75,21 @@ impl Mapping {
         Ok(mapping)
     }
 
+    /// [`Mapping::new_sysv_at`] anywhere.
+    pub fn new_sysv(len: usize) -> io::Result<(Mapping, i32)> {
+        Self::new_sysv_at(len, Place::ANY)
+    }
+
     /// A new System V segment that vanishes with the last process that has it attached. Others
     /// can attach it by its id, which is returned too.
-    pub fn new_sysv(len: usize) -> io::Result<(Mapping, i32)> {
+    pub fn new_sysv_at(len: usize, place: Place) -> io::Result<(Mapping, i32)> {
         let flags = libc::IPC_CREAT | libc::IPC_EXCL | 0o600;
         // SAFETY: no pointers.
         let id = unsafe { libc::shmget(libc::IPC_PRIVATE, len, flags) };
         if id < 0 {
             return Err(io::Error::last_os_error());
         }
-        let mapping = Mapping::of_sysv(id);
+        let mapping = Mapping::of_sysv_at(id, place);
         // Linux lets others attach a segment that is marked for removal, as long as it is
         // attached at all. So nothing stays behind, however this process ends.
         // SAFETY: IPC_RMID takes no pointer.
@@ -81,6 +99,12 @@ impl Mapping {
 
     pub fn as_ptr(&self) -> NonNull<u8> {
         self.ptr
+    }
+
+    /// All of it, for as long as this lives.
+    pub fn memory(&self) -> UserMem {
+        // SAFETY: mapped for reading and writing until this is dropped.
+        unsafe { UserMem::new(self.ptr.as_ptr(), self.len) }
     }
 
     #[allow(clippy::len_without_is_empty)]
@@ -105,13 +129,23 @@ impl Drop for Mapping {
 
 /// Bytes of the System V segment `id`; fails as attaching it would for lack of permission.
 pub fn sysv_len(id: i32) -> io::Result<usize> {
+    Ok(sysv_stat(id)?.shm_segsz)
+}
+
+/// When the System V segment `id` was made, in seconds since 1970. The kernel numbers segments
+/// so that with the id this names one for good.
+pub fn sysv_birth(id: i32) -> io::Result<i64> {
+    Ok(sysv_stat(id)?.shm_ctime)
+}
+
+fn sysv_stat(id: i32) -> io::Result<libc::shmid_ds> {
     // SAFETY: plain data for which zero is a value.
     let mut data: libc::shmid_ds = unsafe { core::mem::zeroed() };
     // SAFETY: `data` lives for the call.
     if unsafe { libc::shmctl(id, libc::IPC_STAT, &mut data) } < 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok(data.shm_segsz)
+    Ok(data)
 }
 
 /// A file of `len` bytes in `dir` without a name: it vanishes with its last user.

@@ -2,8 +2,10 @@
 
 use std::rc::Rc;
 
+use crate::sys::map::Place;
+use crate::sys::usermem::UserMem;
 use crate::ucs::config::Config;
-use crate::ucs::status::Result;
+use crate::ucs::status::{Error, Result};
 
 use super::iface::{Iface, IfaceParams};
 
@@ -18,7 +20,49 @@ pub trait Component: Sync {
 
     /// Opens one of [`Component::query_mds`]. `config` is asked for the component's variables.
     fn open_md(&'static self, name: &str, config: &Config) -> Result<Rc<dyn Md>>;
+
+    /// Allocates memory that other processes can map. `Ok(None)` where there is no such thing.
+    ///
+    /// # Errors
+    /// `NoMemory` or `ShmemSegment`, after a message where nothing else can take its place.
+    fn alloc(&self, config: &Config, request: &AllocRequest) -> Result<Option<Shared>> {
+        let _ = (config, request);
+        Ok(None)
+    }
+
+    /// Maps memory that another process allocated, by its [`SharedMemory::key`].
+    ///
+    /// # Errors
+    /// `Unreachable`, after a line at diag level, if it is not to be had from here; `InvalidAddr`
+    /// for what is no key.
+    fn attach(&self, config: &Config, key: &[u8]) -> Result<Shared> {
+        let _ = (config, key);
+        Err(Error::Unsupported)
+    }
 }
+
+/// Memory to be allocated.
+#[derive(Clone, Copy, Debug)]
+pub struct AllocRequest {
+    /// Bytes, a multiple of the page size above 0.
+    pub len: usize,
+    pub place: Place,
+    /// Pages may get their memory when they are touched (`UCP_MEM_MAP_NONBLOCK`).
+    pub lazy: bool,
+}
+
+/// Memory that other processes can map. It is unmapped when this is dropped, and gone when
+/// everybody has done so.
+pub trait SharedMemory: Send + Sync {
+    /// Its bytes in this process, for as long as this lives.
+    fn memory(&self) -> UserMem;
+
+    /// What another process needs to find it: at most 48 bytes, different for any two memories.
+    fn key(&self) -> &[u8];
+}
+
+/// Owned shared memory.
+pub type Shared = Box<dyn SharedMemory>;
 
 /// What a memory domain can do.
 #[derive(Clone, Copy, Debug, Default)]

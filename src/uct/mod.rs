@@ -23,7 +23,7 @@ pub mod tcp;
 
 pub use ep::{Ep, EpParams, IoVec, IoVecMut, Post};
 pub use iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, IfaceParams, PerfAttr, Place};
-pub use md::{Component, DeviceKind, Md, MdAttr, TlDevice};
+pub use md::{AllocRequest, Component, DeviceKind, Md, MdAttr, Shared, SharedMemory, TlDevice};
 
 /// Active message ids are below this.
 pub const AM_ID_MAX: u8 = 32;

@@ -29,6 +29,7 @@
 extern "C" {
 #endif
 
+struct Wanted;
 struct ucp_am_handler_param;
 struct ucp_am_recv_param;
 struct ucp_conn_request_attr;
@@ -439,6 +440,9 @@ enum ucp_worker_attr_field {
 enum ucp_worker_address_attr_field {
     UCP_WORKER_ADDRESS_ATTR_FIELD_UID = (1 << 0),
 };
+
+/** What `ucp_mem_map` is asked for. */
+struct Wanted;
 
 /** Parameters of `ucp_worker_set_am_recv_handler`. */
 struct ucp_am_handler_param {
@@ -1018,7 +1022,8 @@ ucs_status_t ucp_listener_reject(ucp_listener_h listener, ucp_conn_request_h con
  * Registers memory for access by the network, or allocates such memory. To be undone by
  * `ucp_mem_unmap`.
  *
- * Returns `UCS_OK`, `UCS_ERR_INVALID_PARAM`, `UCS_ERR_NO_MEMORY`, `UCS_ERR_IO_ERROR`.
+ * Returns `UCS_OK`, `UCS_ERR_INVALID_PARAM`, `UCS_ERR_NO_MEMORY`, `UCS_ERR_UNREACHABLE` for an
+ * exported handle that can't be mapped here, `UCS_ERR_UNSUPPORTED` for other than host memory.
  */
 ucs_status_t ucp_mem_map(ucp_context_h context,
                          const ucp_mem_map_params_t *params,
@@ -1036,12 +1041,20 @@ ucs_status_t ucp_mem_query(ucp_mem_h memh, ucp_mem_attr_t *attr);
  */
 void ucp_mem_print_info(const char *mem_spec, ucp_context_h context, FILE *stream);
 
-/** Tells what a range of mapped memory will be used for. */
+/**
+ * Tells what a range of mapped memory will be used for.
+ *
+ * Returns `UCS_OK`, or `UCS_ERR_INVALID_PARAM` for a missing field, an unknown advice, or a range
+ * that is not all in the memory.
+ */
 ucs_status_t ucp_mem_advise(ucp_context_h context, ucp_mem_h memh, ucp_mem_advise_params_t *params);
 
 /**
  * Packs a memory handle to be sent elsewhere: a remote key, or with `UCP_MEMH_PACK_FLAG_EXPORT` a
  * handle for other processes of this host. To be released by `ucp_memh_buffer_release`.
+ *
+ * Returns `UCS_OK`, `UCS_ERR_NO_MEMORY`, or `UCS_ERR_UNSUPPORTED` for an export of memory that
+ * other processes can't map.
  */
 ucs_status_t ucp_memh_pack(ucp_mem_h memh,
                            const ucp_memh_pack_params_t *params,

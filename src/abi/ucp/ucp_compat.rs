@@ -168,7 +168,7 @@ pub unsafe extern "C" fn ucp_rkey_pack(
 ) -> ucs_status_t {
     let _ = context;
     // SAFETY: a live handle, and places for the results.
-    unsafe { super::ucp::rkey::pack(memh, rkey_buffer_p, size_p) }.into()
+    unsafe { super::ucp::rkey::pack(memh, false, rkey_buffer_p, size_p) }.into()
 }
 
 /// Releases what `ucp_rkey_pack` gave.

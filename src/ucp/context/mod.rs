@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use bitflags::bitflags;
 
-use crate::ucp::mem::Regions;
+use crate::ucp::mem::{AllocMethod, Regions};
 use crate::ucs::config::Config;
 use crate::ucs::status::Result;
 use crate::uct::{Component, DeviceKind, MdAttr, TlDevice};
@@ -136,14 +136,16 @@ pub struct Context {
     /// Drawn at random: tells keys of this context from those of others.
     pub uid: u64,
     pub regions: Regions,
+    /// Where `ucp_mem_map` allocates, first choice first.
+    pub alloc_methods: Vec<AllocMethod>,
 }
 
 impl Context {
     /// Finds the transports that the configuration allows.
     ///
     /// # Errors
-    /// `NoElem` when a list in the configuration is empty, `NoDevice` when nothing usable is left.
-    /// Both are logged.
+    /// `NoElem` when a list in the configuration is empty, `NoDevice` when nothing usable is left,
+    /// `InvalidParam` for an unknown name in `UCX_ALLOC_PRIO`. All are logged.
     pub fn new(params: ContextParams, config: Config) -> Result<Arc<Context>> {
         Self::with_components(params, config, crate::uct::registry::components())
     }
@@ -164,6 +166,7 @@ impl Context {
         }
         let name = params.name.clone().unwrap_or_else(default_name);
         let (mds, resources) = (found.mds, found.resources);
+        let alloc_methods = AllocMethod::read_all(&config)?;
         Ok(Arc::new(Context {
             name,
             params,
@@ -173,12 +176,25 @@ impl Context {
             resources,
             uid: crate::sys::event::random_u64(),
             regions: Regions::default(),
+            alloc_methods,
         }))
     }
 
     /// True if the user asked for any of these features.
     pub fn has_feature(&self, features: Features) -> bool {
         self.params.features.intersects(features)
+    }
+
+    /// The components that have a transport in use.
+    pub fn components_in_use(&self) -> impl Iterator<Item = &'static dyn Component> {
+        let used = |index: usize| {
+            self.mds
+                .iter()
+                .any(|md| usize::from(md.cmpt_index) == index)
+        };
+        let all = self.components.iter().enumerate();
+        all.filter(move |(index, _)| used(*index))
+            .map(|(_, component)| *component)
     }
 
     /// The component that a memory domain belongs to.

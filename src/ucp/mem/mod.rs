@@ -1,26 +1,45 @@
-//! Memory handles: the user's own memory, or memory allocated here.
+//! Memory handles: the user's own memory, memory allocated here, or memory of another process.
 
+mod alloc;
+pub mod attach;
 mod regions;
+mod window;
 
-use core::ptr::NonNull;
 use std::sync::Arc;
 
+pub use alloc::Method as AllocMethod;
 pub use regions::{RegionId, Regions};
+pub use window::{Window, offset_in};
 
-use crate::sys::map::Mapping;
+use alloc::Allocated;
+use attach::Attached;
+
+use crate::sys::map::{Mapping, Place};
 use crate::sys::usermem::UserMem;
+use crate::ucp::address::TlId;
 use crate::ucp::context::Context;
+use crate::ucp::rkey::wire::{Entry, Kind, Packed};
 use crate::ucs::status::{Error, Result};
+use crate::uct::Shared;
 
-const PAGE: usize = 4096;
+/// What keeps a region's memory.
+enum Backing {
+    /// The user.
+    User,
+    /// We; nobody else can map it.
+    Private(#[allow(dead_code)] Mapping),
+    /// We; other processes can map it through this transport.
+    Shared(TlId, Shared),
+    /// Another process; it is mapped here.
+    Imported(Arc<Attached>),
+}
 
 /// A region of this process's memory.
-#[derive(Debug)]
 pub struct Memory {
-    address: usize,
-    len: usize,
-    /// Allocated by us.
-    _mapping: Option<Mapping>,
+    window: Window,
+    backing: Backing,
+    /// How it was allocated, if it was.
+    method: Option<&'static str>,
 }
 
 /// A memory handle (`ucp_mem_h`): a region that peers may access until this is dropped.
@@ -51,6 +70,20 @@ impl Registered {
     pub fn context(&self) -> &Arc<Context> {
         &self.context
     }
+
+    /// What peers, or with [`Kind::Exported`] other processes of this host, get at it by.
+    pub fn packed(&self, kind: Kind) -> Packed {
+        Packed {
+            kind,
+            context: self.context.uid,
+            region: self.id,
+            address: self.memory.address() as u64,
+            len: self.memory.len() as u64,
+            memory_type: 0,
+            flags: 0,
+            entries: self.memory.entry().into_iter().collect(),
+        }
+    }
 }
 
 impl Drop for Registered {
@@ -60,73 +93,120 @@ impl Drop for Registered {
 }
 
 impl Memory {
+    /// No bytes at all.
+    pub const EMPTY: Memory = Memory {
+        window: Window::EMPTY,
+        backing: Backing::User,
+        method: None,
+    };
+
     /// The user's own memory. Nothing needs to be done for host memory.
+    ///
+    /// # Errors
+    /// `InvalidParam` for NULL or a range that wraps around.
     pub fn register(address: usize, len: usize) -> Result<Memory> {
-        if address == 0 && len != 0 {
+        if len == 0 {
+            return Ok(Memory::EMPTY);
+        }
+        if address == 0 || address.checked_add(len).is_none() {
             return Err(Error::InvalidParam);
         }
-        address.checked_add(len).ok_or(Error::InvalidParam)?;
         Ok(Memory {
-            address,
-            len,
-            _mapping: None,
+            window: Window::of_user(address, len),
+            backing: Backing::User,
+            method: None,
         })
     }
 
-    /// Allocates; at `fixed` (page-aligned, may replace what is there) or anywhere.
-    pub fn allocate(fixed: Option<usize>, len: usize) -> Result<Memory> {
+    /// Allocates at least `len` bytes, so that other processes can map them if a transport in use
+    /// allows that. `lazy`: pages may get their memory when they are touched.
+    ///
+    /// # Errors
+    /// `NoMemory`, after a message.
+    pub fn allocate(context: &Context, place: Place, len: usize, lazy: bool) -> Result<Memory> {
         if len == 0 {
-            return Ok(Memory {
-                address: fixed.unwrap_or(0),
-                len,
-                _mapping: None,
-            });
+            return Ok(Memory::EMPTY);
         }
-        let size = len.checked_next_multiple_of(PAGE).ok_or(Error::NoMemory)?;
-        let fixed = match fixed {
-            Some(at) if at % PAGE != 0 => return Err(Error::InvalidParam),
-            Some(at) => Some(NonNull::new(core::ptr::with_exposed_provenance_mut(at)))
-                .ok_or(Error::InvalidParam)?,
-            None => None,
+        let (method, allocated) = alloc::allocate(context, place, len, lazy)?;
+        let (window, backing) = match allocated {
+            Allocated::Private(mapping) => {
+                let address = mapping.ptr().expose_provenance();
+                let window = Window::of_user(address, mapping.len());
+                (window, Backing::Private(mapping))
+            }
+            Allocated::Shared(tl, shared) => {
+                (Window::of_own(shared.memory()), Backing::Shared(tl, shared))
+            }
         };
-        // SAFETY: a fixed address is the user's wish, with UCP_MEM_MAP_FIXED.
-        let mapping = unsafe { Mapping::anonymous(fixed, size) }.map_err(|e| {
-            crate::ucs_error!("failed to allocate {len} bytes: {e}");
-            Error::NoMemory
-        })?;
         Ok(Memory {
-            address: mapping.ptr() as usize,
-            len,
-            _mapping: Some(mapping),
+            window,
+            backing,
+            method: Some(method),
+        })
+    }
+
+    /// Maps the memory behind an exported handle of another process. Its address is the one it has
+    /// here.
+    ///
+    /// # Errors
+    /// `Unreachable`, after a message, if it can't be mapped.
+    pub fn import(context: &Context, packed: &Packed) -> Result<Memory> {
+        if packed.len == 0 {
+            return Ok(Memory::EMPTY);
+        }
+        let Some(attached) = attach::first(context, packed) else {
+            crate::ucs_error!(
+                "an exported memory handle of {} bytes can't be mapped here: no transport in use \
+                 reaches its owner",
+                packed.len
+            );
+            return Err(Error::Unreachable);
+        };
+        let len = usize::try_from(packed.len).map_err(|_| Error::Unreachable)?;
+        Ok(Memory {
+            window: Window::of_own(attached.memory().part(0, len)),
+            backing: Backing::Imported(attached),
+            method: None,
         })
     }
 
     pub fn address(&self) -> usize {
-        self.address
+        self.window.address()
     }
 
     /// Bytes.
     pub fn len(&self) -> usize {
-        self.len
+        self.window.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
+    }
+
+    /// The name of the method that allocated it, or of the transport.
+    pub fn method(&self) -> Option<&'static str> {
+        self.method
     }
 
     /// The `len` bytes at `address`, if they lie in the region. Who uses them holds the region.
     pub fn slice(&self, address: u64, len: usize) -> Option<UserMem> {
-        let offset = offset_in(self.address as u64, self.len as u64, address, len)?;
-        let at = self.address.wrapping_add(offset);
-        // SAFETY: inside of what the user registered and keeps until `ucp_mem_unmap`, or of what
-        // is mapped as long as `self` lives.
-        Some(unsafe { UserMem::new(core::ptr::with_exposed_provenance_mut(at), len) })
+        self.window.slice(address, len)
+    }
+
+    /// The region's addresses. Who uses them knows that the region is there.
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// How another process maps it, if it can.
+    pub fn entry(&self) -> Option<Entry> {
+        match &self.backing {
+            Backing::Shared(tl, shared) => Some(Entry::new(*tl, shared.key())),
+            Backing::Imported(attached) => Some(Entry::new(attached.tl(), attached.key())),
+            Backing::User | Backing::Private(_) => None,
+        }
     }
 }
 
-/// Where the `len` bytes at `address` lie in a region, if they do.
-pub fn offset_in(base: u64, region_len: u64, address: u64, len: usize) -> Option<usize> {
-    let offset = address.checked_sub(base)?;
-    let end = offset.checked_add(len as u64)?;
-    (end <= region_len).then_some(usize::try_from(offset).ok()?)
-}
+#[cfg(test)]
+pub(crate) mod tests;

@@ -5,6 +5,7 @@
 
 mod endpoint;
 mod lanes;
+mod memory;
 pub mod table;
 
 use std::fmt::Write;
@@ -14,6 +15,7 @@ use crate::ucp::select::{Lanes, ProtoParams, SendClass};
 
 pub use endpoint::endpoint;
 pub use lanes::{Scope, config_name, used_transports};
+pub use memory::memory_info;
 
 /// What `ucp_context_print_info` prints.
 pub fn context_info(context: &Context) -> String {

@@ -4,39 +4,68 @@ pub mod wire;
 
 use core::cmp::Ordering;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 
 use crate::sys::usermem::UserMem;
+use crate::ucp::context::Context;
 use crate::ucp::ep::Endpoint;
-use crate::ucp::mem::{Memory, RegionId, Registered, offset_in};
+use crate::ucp::mem::attach::{self, Attached};
+use crate::ucp::mem::{Memory, RegionId, Registered, Window, offset_in};
 use crate::ucs::status::{Error, Result};
 
 /// Memory of a region that this process can load from and store to.
 enum Mapped {
-    /// A region of this very context.
-    Own(Arc<Memory>),
+    /// A region of this very context, while it is registered.
+    Own(Weak<Memory>, Window),
+    /// Memory of another process.
+    Peer(#[allow(dead_code)] Arc<Attached>, Window),
 }
 
 /// A key (`ucp_rkey_h`), unpacked for one endpoint. Operations in flight count as users of it, so
 /// the user may destroy it at any time.
 pub struct RemoteKey {
     packed: wire::Packed,
-    mapped: Option<Mapped>,
+    /// Mapped when first needed: a key may be for a region that is only ever used by other means.
+    mapped: OnceLock<Option<Mapped>>,
+    context: Arc<Context>,
 }
 
 /// The bytes by which a peer gets at this region.
-pub fn pack(memory: &Registered) -> Result<Vec<u8>> {
-    let packed = wire::Packed {
-        kind: wire::Kind::Key,
-        context: memory.context().uid,
-        region: memory.id(),
-        address: memory.memory().address() as u64,
-        len: memory.memory().len() as u64,
-        memory_type: 0,
-        flags: 0,
-        entries: smallvec::SmallVec::new(),
-    };
+pub fn pack(memory: &Registered) -> Vec<u8> {
+    wire::encode(&memory.packed(wire::Kind::Key))
+}
+
+/// The bytes by which other processes of this host can map this region.
+///
+/// # Errors
+/// `Unsupported` if they can't.
+pub fn export(memory: &Registered) -> Result<Vec<u8>> {
+    let packed = memory.packed(wire::Kind::Exported);
+    if packed.len != 0 && packed.entries.is_empty() {
+        crate::ucs_diag!(
+            "{} bytes at {:#x} can't be exported: only memory that ucp_mem_map allocated on shared \
+             memory can",
+            packed.len,
+            packed.address
+        );
+        return Err(Error::Unsupported);
+    }
     Ok(wire::encode(&packed))
+}
+
+/// Reads a key or an exported handle.
+///
+/// # Errors
+/// `InvalidParam` for what is neither, a damaged one, or one of the other kind, after a message.
+pub fn read(bytes: &[u8], kind: wire::Kind) -> Result<wire::Packed> {
+    let packed = wire::decode(bytes).map_err(refuse)?;
+    if packed.kind == kind {
+        return Ok(packed);
+    }
+    Err(refuse(match kind {
+        wire::Kind::Key => "it is an exported memory handle, no remote key",
+        wire::Kind::Exported => "it is a remote key, no exported memory handle",
+    }))
 }
 
 /// Logs why packed bytes are refused, and gives the error for it.
@@ -47,18 +76,38 @@ pub fn refuse(problem: &str) -> Error {
 
 impl RemoteKey {
     /// # Errors
-    /// `InvalidParam` for what is no key or a damaged one.
+    /// `InvalidParam` for what is no key or a damaged one, after a message.
     pub fn unpack(ep: &Rc<Endpoint>, bytes: &[u8]) -> Result<Arc<RemoteKey>> {
-        let packed = wire::decode(bytes).map_err(refuse)?;
-        if packed.kind != wire::Kind::Key {
-            return Err(refuse("it is an exported memory handle"));
+        RemoteKey::of_context(ep.worker().context(), bytes)
+    }
+
+    fn of_context(context: &Arc<Context>, bytes: &[u8]) -> Result<Arc<RemoteKey>> {
+        let packed = read(bytes, wire::Kind::Key)?;
+        crate::ucs_trace!(
+            "unpacked a key of region {:#x} of context {:#x}: {} bytes at {:#x}, {} ways to map it",
+            packed.region,
+            packed.context,
+            packed.len,
+            packed.address,
+            packed.entries.len()
+        );
+        Ok(Arc::new(RemoteKey {
+            packed,
+            mapped: OnceLock::new(),
+            context: context.clone(),
+        }))
+    }
+
+    fn map(&self) -> Option<Mapped> {
+        let packed = &self.packed;
+        if packed.context == self.context.uid {
+            let memory = self.context.regions.find(packed.region)?;
+            let window = memory.window();
+            return Some(Mapped::Own(Arc::downgrade(&memory), window));
         }
-        let context = ep.worker().context();
-        let mapped = (packed.context == context.uid)
-            .then(|| context.regions.find(packed.region))
-            .flatten()
-            .map(Mapped::Own);
-        Ok(Arc::new(RemoteKey { packed, mapped }))
+        let attached = attach::first(&self.context, packed)?;
+        let window = Window::of_peer(attached.memory(), packed.address, packed.len);
+        Some(Mapped::Peer(attached, window))
     }
 
     /// The region's id at the peer, for operations that the peer carries out.
@@ -79,8 +128,10 @@ impl RemoteKey {
 
     /// The peer's bytes as memory of this process, where both can access it.
     pub fn mapped(&self, remote: u64, len: usize) -> Option<UserMem> {
-        match self.mapped.as_ref()? {
-            Mapped::Own(memory) => memory.slice(remote, len),
+        match self.mapped.get_or_init(|| self.map()).as_ref()? {
+            Mapped::Own(memory, window) if memory.strong_count() != 0 => window.slice(remote, len),
+            Mapped::Own(..) => None,
+            Mapped::Peer(_, window) => window.slice(remote, len),
         }
     }
 
@@ -109,3 +160,6 @@ impl RemoteKey {
         rank(self).cmp(&rank(other))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -46,6 +46,13 @@ pub struct Entry {
     pub bytes: SmallVec<[u8; MAX_ENTRY]>,
 }
 
+impl Entry {
+    pub fn new(tl: TlId, bytes: &[u8]) -> Entry {
+        let bytes = SmallVec::from_slice(bytes);
+        Entry { tl, bytes }
+    }
+}
+
 /// A key, taken apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Packed {
@@ -172,10 +179,7 @@ fn entry(r: &mut Reader<'_>) -> Option<Entry> {
     }
     let (bytes, rest) = r.0.split_at_checked(len)?;
     r.0 = rest;
-    Some(Entry {
-        tl: TlId(tl),
-        bytes: SmallVec::from_slice(bytes),
-    })
+    Some(Entry::new(TlId(tl), bytes))
 }
 
 #[cfg(test)]

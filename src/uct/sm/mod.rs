@@ -13,7 +13,7 @@ use crate::ucs::config::Config;
 use crate::ucs::status::{Error, Result};
 
 use super::iface::{Iface, IfaceParams};
-use super::md::{Component, DeviceKind, Md, MdAttr, TlDevice};
+use super::md::{AllocRequest, Component, DeviceKind, Md, MdAttr, Shared, TlDevice};
 use segment::{Kind, Settings};
 
 /// The component `posix`.
@@ -44,6 +44,14 @@ impl Component for SmComponent {
             component: self,
             settings,
         }))
+    }
+
+    fn alloc(&self, config: &Config, request: &AllocRequest) -> Result<Option<Shared>> {
+        segment::memory::alloc(&self.0.settings(config), request).map(Some)
+    }
+
+    fn attach(&self, config: &Config, key: &[u8]) -> Result<Shared> {
+        segment::memory::attach(&self.0.settings(config), key)
     }
 }
 

@@ -40,12 +40,13 @@ pub(in crate::abi::ucp) unsafe fn release(buffer: *mut c_void) {
     unsafe { libc::free(buffer) };
 }
 
-/// The remote key of a memory handle, packed.
+/// The remote key of a memory handle, packed, or with `export` the handle itself.
 ///
 /// # Safety
 /// A live handle or NULL, and places as for [`give`].
 pub(in crate::abi::ucp) unsafe fn pack(
     memh: ucp_mem_h,
+    export: bool,
     buffer_p: *mut *mut c_void,
     size_p: *mut usize,
 ) -> Result<(), Error> {
@@ -53,7 +54,12 @@ pub(in crate::abi::ucp) unsafe fn pack(
     unsafe {
         let memory = memh.cast::<Registered>().as_ref();
         let memory = memory.ok_or(Error::InvalidParam)?;
-        give(&rkey::pack(memory)?, buffer_p, size_p)
+        let bytes = if export {
+            rkey::export(memory)?
+        } else {
+            rkey::pack(memory)
+        };
+        give(&bytes, buffer_p, size_p)
     }
 }
 

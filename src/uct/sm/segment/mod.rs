@@ -1,5 +1,6 @@
 //! Segments: where the shared memory of an interface comes from, and how others find it.
 
+pub mod memory;
 pub mod posix;
 pub mod sysv;
 

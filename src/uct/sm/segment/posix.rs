@@ -33,8 +33,24 @@ pub struct Settings {
 
 /// The open file, and its name if it has one, which goes when this is dropped.
 pub struct Keep {
-    _file: File,
+    pub(super) file: File,
     name: Option<PathBuf>,
+}
+
+impl Keep {
+    /// A file that is in no folder and gets its memory when it is touched.
+    pub(super) fn lazy(len: usize) -> io::Result<Keep> {
+        let file = shm::memory_file(len)?;
+        Ok(Keep { file, name: None })
+    }
+
+    /// What the address says in place of a descriptor if the file has a name.
+    pub(super) fn fd(&self) -> u32 {
+        match self.name {
+            Some(_) => NAMED,
+            None => self.file.as_raw_fd() as u32,
+        }
+    }
 }
 
 impl Drop for Keep {
@@ -64,28 +80,38 @@ impl Settings {
         ("posix-dir", scope)
     }
 
+    /// Files are found through their process, and have no name.
+    pub(super) fn by_process(&self) -> bool {
+        self.proc_link
+    }
+
     fn path(&self, pid: u32, nonce: u32) -> PathBuf {
         self.dir.join(format!("{PREFIX}{pid}_{nonce:08x}"))
     }
 }
 
-pub fn create(settings: &Settings, len: usize, needed: usize) -> Result<Created> {
-    let nonce = random_u64() as u32;
-    let pid = std::process::id();
+/// A new file of `len` bytes, of which the first `needed` have memory.
+///
+/// # Errors
+/// `NoMemory`, after a message.
+pub(super) fn keep(settings: &Settings, len: usize, needed: usize, nonce: u32) -> Result<Keep> {
     let (file, name) = if settings.proc_link {
         (unnamed(settings, len, needed)?, None)
     } else {
-        let path = settings.path(pid, nonce);
+        let path = settings.path(std::process::id(), nonce);
         remove_stale(&settings.dir);
         let file = named(&path, len, needed);
         (file.map_err(|e| refuse(settings, needed, &e))?, Some(path))
     };
-    let fd = match name {
-        Some(_) => NAMED,
-        None => file.as_raw_fd() as u32,
-    };
-    let keep = Keep { _file: file, name };
-    let map = Mapping::of_file(&keep._file, len).map_err(|error| {
+    Ok(Keep { file, name })
+}
+
+pub fn create(settings: &Settings, len: usize, needed: usize) -> Result<Created> {
+    let nonce = random_u64() as u32;
+    let pid = std::process::id();
+    let keep = keep(settings, len, needed, nonce)?;
+    let fd = keep.fd();
+    let map = Mapping::of_file(&keep.file, len).map_err(|error| {
         crate::ucs_warn!("posix: failed to map {len} bytes of shared memory: {error}");
         Error::NoMemory
     })?;
@@ -183,7 +209,10 @@ fn parse(settings: &Settings, address: &[u8]) -> Option<(u32, u32, u32)> {
     valid.then_some((pid, fd, field(address, 2)?))
 }
 
-fn open_file(settings: &Settings, address: &[u8]) -> core::result::Result<(File, u32), String> {
+pub(super) fn open_file(
+    settings: &Settings,
+    address: &[u8],
+) -> core::result::Result<(File, u32), String> {
     let (pid, fd, nonce) = parse(settings, address).ok_or("that is no address")?;
     let file = if fd == NAMED {
         File::options()

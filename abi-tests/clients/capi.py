@@ -9,7 +9,8 @@ from proc import Failure
 from tests import Skip, over_both, succeeded
 
 SOURCES = os.path.join(where.REPO, "abi-tests", "capi")
-PROGRAMS = ["tag_basic", "truncation", "datatypes", "matching", "requests", "life", "stream", "across"]
+PROGRAMS = ["tag_basic", "truncation", "datatypes", "matching", "requests", "life", "stream", "across",
+            "am_basic", "am_keep", "am_inside", "am_old"]
 LIMIT = 150
 
 
@@ -114,7 +115,7 @@ def tests():
         # was seen twice in ucp_worker_fence without an end.
         found += [test for test in both if (name, test.tls) != ("life", "tcp")]
     for thresh in ("0", "1000", "inf"):
-        for name in ("truncation", "datatypes"):
+        for name in ("truncation", "datatypes", "am_basic", "am_keep"):
             found += over_both(f"capi {name}, UCX_RNDV_THRESH={thresh}", body_for(name, more={"UCX_RNDV_THRESH": thresh}), smoke=False)
     found += over_both("capi across, over 4 GiB", body_for("across", [str((4 << 30) + 12345)]), smoke=False)
     return found

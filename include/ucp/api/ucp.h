@@ -1299,7 +1299,8 @@ ucs_status_t ucp_worker_signal(ucp_worker_h worker);
  * Sets the function that receives the active messages of one id. With a NULL callback, messages of
  * this id are dropped.
  *
- * Returns `UCS_OK`, or `UCS_ERR_INVALID_PARAM`.
+ * Returns `UCS_OK`, or `UCS_ERR_INVALID_PARAM`: id or callback are not given, the id is above 65535,
+ * a flag is unknown, or the context has no `UCP_FEATURE_AM`.
  */
 ucs_status_t ucp_worker_set_am_recv_handler(ucp_worker_h worker,
                                             const ucp_am_handler_param_t *param);

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::abi::prelude::*;
 use crate::abi::ucp::convert;
+use crate::abi::ucp::ucp::am as am_checks;
 use crate::abi::ucp::ucp::stream;
 use crate::ucp::am::{self, Handler, HandlerKind, OldHandlerFn};
 use crate::ucp::request::{Callback, flag};
@@ -417,6 +418,9 @@ pub unsafe extern "C" fn ucp_worker_set_am_handler(
             return Error::InvalidParam.into();
         };
         let _guard = worker.enter();
+        if let Err(error) = am_checks::check_handler(worker, flags) {
+            return error.into();
+        }
         let handler = cb.map(|cb| Handler {
             // The two types differ in the name of one pointed-to type only.
             kind: HandlerKind::Old(core::mem::transmute::<

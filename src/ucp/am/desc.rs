@@ -17,10 +17,16 @@ pub enum Kind {
     Rndv(Rts),
 }
 
+/// Says that a pointer which the user hands back is one of ours.
+const MAGIC: u64 = 0x6b65_7074_5f41_4d21;
+
 /// Our part, in front of the data.
 #[repr(C, align(64))]
 struct Front {
+    magic: u64,
     len: usize,
+    /// What was allocated; the front is at its beginning, or further in for a wide alignment.
+    base: NonNull<u8>,
     layout: Layout,
     kind: Kind,
     /// A receive has begun, or the data has been let go.
@@ -33,24 +39,30 @@ struct Front {
 pub struct DataBuf(NonNull<Front>);
 
 impl DataBuf {
-    /// A block for `len` bytes of data, uninitialised.
-    pub fn new(len: usize, kind: Kind) -> Result<DataBuf> {
+    /// A block for `len` bytes of data, uninitialised, the data aligned to `align` (a power of 2)
+    /// at least.
+    pub fn new(len: usize, kind: Kind, align: usize) -> Result<DataBuf> {
         let room = match kind {
             Kind::Data => len,
             Kind::Rndv(_) => 0,
         };
-        let size = size_of::<Front>()
-            .checked_add(room)
+        let align = align.max(align_of::<Front>());
+        let before = size_of::<Front>()
+            .checked_next_multiple_of(align)
             .ok_or(Error::NoMemory)?;
-        let align = align_of::<Front>();
+        let size = before.checked_add(room).ok_or(Error::NoMemory)?;
         let layout = Layout::from_size_align(size, align).map_err(|_| Error::NoMemory)?;
         // SAFETY: the layout has a size above 0.
-        let ptr = NonNull::new(unsafe { alloc(layout) }).ok_or(Error::NoMemory)?;
-        let front = ptr.cast::<Front>();
-        // SAFETY: fresh memory with room for it.
+        let base = NonNull::new(unsafe { alloc(layout) }).ok_or(Error::NoMemory)?;
+        // SAFETY: inside the allocation, since `before` is at least the front's size.
+        let front = unsafe { base.add(before - size_of::<Front>()) }.cast::<Front>();
+        // SAFETY: fresh memory with room for it, aligned as the front is: both `before` and its
+        // size are multiples of that.
         unsafe {
             front.as_ptr().write(Front {
+                magic: MAGIC,
                 len,
+                base,
                 layout,
                 kind,
                 used: Cell::new(false),
@@ -61,8 +73,8 @@ impl DataBuf {
     }
 
     /// A block that holds a copy of `data`.
-    pub fn copy_of(data: &[u8]) -> Result<DataBuf> {
-        let buf = DataBuf::new(data.len(), Kind::Data)?;
+    pub fn copy_of(data: &[u8], align: usize) -> Result<DataBuf> {
+        let buf = DataBuf::new(data.len(), Kind::Data, align)?;
         buf.write(0, data);
         Ok(buf)
     }
@@ -142,22 +154,28 @@ impl DataBuf {
         data
     }
 
-    /// Takes it back.
+    /// Takes it back. `None` for what can be told to be no block.
     ///
     /// # Safety
     /// `data` came from [`DataBuf::into_raw`] and has not been taken back.
     pub unsafe fn from_raw(data: *mut c_void) -> Option<DataBuf> {
-        if data.is_null() {
+        if data.is_null() || !data.addr().is_multiple_of(align_of::<Front>()) {
             return None;
         }
-        NonNull::new(data.cast::<Front>().wrapping_sub(1)).map(DataBuf)
+        let front = NonNull::new(data.cast::<Front>().wrapping_sub(1))?;
+        // SAFETY: the caller's promise; only for a caller that breaks it, with data that it may not
+        // keep, is this a look at what lies before them.
+        let magic = unsafe { (&raw const (*front.as_ptr()).magic).read() };
+        (magic == MAGIC).then_some(DataBuf(front))
     }
 }
 
 impl Drop for DataBuf {
     fn drop(&mut self) {
-        let layout = self.front().layout;
+        let (base, layout) = (self.front().base, self.front().layout);
+        // SAFETY: the front is alive until the next line, and not read after this.
+        unsafe { (&raw mut (*self.0.as_ptr()).magic).write(0) };
         // SAFETY: allocated in `new` with this layout; this is the only owner.
-        unsafe { dealloc(self.0.as_ptr().cast(), layout) };
+        unsafe { dealloc(base.as_ptr(), layout) };
     }
 }

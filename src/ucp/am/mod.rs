@@ -9,6 +9,7 @@ use core::ffi::c_void;
 
 use hashbrown::HashMap;
 
+use crate::ucp::wire::rndv::Rts;
 use crate::ucp::wire::{Identity, Origin, amsg};
 use crate::ucs::status::Status;
 use desc::DataBuf;
@@ -62,13 +63,43 @@ pub struct Assembly {
 }
 
 /// The active message state of a worker.
-#[derive(Default)]
 pub struct ActiveMessages {
+    /// Least alignment of the data that handlers get, a power of 2.
+    alignment: usize,
+    /// Longest header of the user's, bytes.
+    max_header: usize,
     handlers: RefCell<Vec<Option<Handler>>>,
     assemblies: RefCell<HashMap<Identity, Assembly>>,
 }
 
 impl ActiveMessages {
+    /// `alignment`: `am_alignment` of the worker's parameters. `bcopy_max`: longest message that
+    /// every interface takes.
+    pub fn new(alignment: usize, bcopy_max: usize) -> ActiveMessages {
+        ActiveMessages {
+            alignment,
+            max_header: max_header(bcopy_max),
+            handlers: RefCell::default(),
+            assemblies: RefCell::default(),
+        }
+    }
+
+    /// `UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER`
+    pub fn max_header(&self) -> usize {
+        self.max_header
+    }
+
+    fn alignment(&self) -> usize {
+        self.alignment
+    }
+
+    /// What has come in of messages from this endpoint of a peer is given up.
+    pub fn forget_origin(&self, origin: Origin) {
+        self.assemblies
+            .borrow_mut()
+            .retain(|identity, _| identity.origin != origin);
+    }
+
     /// Sets the handler of `id`, or removes it.
     pub fn set_handler(&self, id: u16, handler: Option<Handler>) {
         let mut handlers = self.handlers.borrow_mut();
@@ -90,8 +121,12 @@ impl ActiveMessages {
     }
 }
 
-/// The longest header that always fits, also into the first message of a rendezvous.
-pub fn max_header(bcopy_max: usize) -> usize {
-    let before = amsg::First::LEN.max(crate::ucp::wire::rndv::Rts::LEN);
-    bcopy_max.saturating_sub(before)
+/// What a message keeps free for our own headers beside the user's: also the first message of a
+/// rendezvous, with keys to the data.
+const OUR_ROOM: usize = 256;
+const _: () = assert!(OUR_ROOM >= amsg::First::LEN && OUR_ROOM >= Rts::LEN);
+
+/// The longest header of the user's that always fits into messages of at most this many bytes.
+pub const fn max_header(bcopy_max: usize) -> usize {
+    bcopy_max.saturating_sub(OUR_ROOM)
 }

@@ -29,6 +29,7 @@ struct Incoming<'a> {
     attr: u64,
 }
 
+/// The handler of `id`; a warning if there is none.
 fn handler_of(worker: &Worker, id: u16) -> Option<Handler> {
     let handler = worker.am.handler(id);
     if handler.is_none() {
@@ -43,10 +44,13 @@ fn call(worker: &Worker, handler: Handler, message: &Incoming<'_>) -> Status {
         .reply_to
         .and_then(|origin| worker.endpoint_of(origin));
     let (reply_ep, attr) = match &ep {
-        Some(ep) => (
-            std::rc::Rc::as_ptr(ep).cast_mut().cast(),
-            message.attr | ATTR_REPLY_EP,
-        ),
+        Some(ep) => {
+            ep.lend();
+            (
+                std::rc::Rc::as_ptr(ep).cast_mut().cast(),
+                message.attr | ATTR_REPLY_EP,
+            )
+        }
         None => (core::ptr::null_mut(), message.attr),
     };
     let param = RecvParam {
@@ -69,6 +73,13 @@ fn call(worker: &Worker, handler: Handler, message: &Incoming<'_>) -> Status {
                 message.len,
                 &param,
             ),
+            HandlerKind::Old(_) if !message.header.is_empty() => {
+                crate::ucs_warn!(
+                    "dropped an active message with a header: its handler was set by \
+                     ucp_worker_set_am_handler(), which knows none"
+                );
+                Status::OK
+            }
             HandlerKind::Old(f) => {
                 let flags = if attr & ATTR_DATA != 0 {
                     OLD_FLAG_DATA
@@ -90,19 +101,41 @@ fn call_with_block(
     block: DataBuf,
 ) {
     let len = block.len();
+    let Some((status, block)) = lend(worker, handler, header, reply_to, block, ATTR_DATA) else {
+        return;
+    };
+    // A receive or a release inside the handler has used it; else it is kept, or not wanted.
+    if status == Status::INPROGRESS && !block.is_used() {
+        core::mem::forget(block);
+    } else if status.is_err() {
+        crate::ucs_error!("a handler gave an error, {status:?}, for {len} bytes of eager data");
+    }
+}
+
+/// Calls the user with a block, which comes back with what the handler returned.
+fn lend(
+    worker: &Worker,
+    handler: Handler,
+    header: &[u8],
+    reply_to: Option<Origin>,
+    block: DataBuf,
+    attr: u64,
+) -> Option<(Status, DataBuf)> {
+    let len = block.len();
+    block.set_in_handler(true);
     let data = block.into_raw();
     let message = Incoming {
         reply_to,
         header,
         data,
         len,
-        attr: ATTR_DATA,
+        attr,
     };
     let status = call(worker, handler, &message);
-    if status != Status::INPROGRESS {
-        // SAFETY: the user does not keep it.
-        drop(unsafe { DataBuf::from_raw(data) });
-    }
+    // SAFETY: given to the user above; a receive or release inside the handler has left it.
+    let block = unsafe { DataBuf::from_raw(data) }?;
+    block.set_in_handler(false);
+    Some((status, block))
 }
 
 /// An `AM_ONLY` has arrived.
@@ -111,8 +144,9 @@ pub fn on_only(worker: &Worker, bytes: &[u8]) -> Option<()> {
     let Some(handler) = handler_of(worker, only.head.id) else {
         return Some(());
     };
-    if handler.persistent {
-        let block = DataBuf::copy_of(only.data).ok()?;
+    let align = worker.am.alignment();
+    if handler.persistent || !only.data.as_ptr().addr().is_multiple_of(align) {
+        let block = DataBuf::copy_of(only.data, align).ok()?;
         call_with_block(worker, handler, only.header, only.origin, block);
         return Some(());
     }
@@ -135,7 +169,7 @@ pub fn on_first(worker: &Worker, bytes: &[u8]) -> Option<()> {
     let total = usize::try_from(first.total)
         .ok()
         .filter(|total| data.len() < *total)?;
-    let block = DataBuf::new(total, Kind::Data).ok()?;
+    let block = DataBuf::new(total, Kind::Data, worker.am.alignment()).ok()?;
     block.write(0, data);
     let assembly = Assembly {
         id: first.head.id,
@@ -186,29 +220,20 @@ pub fn on_rts(worker: &Worker, bytes: &[u8]) -> Option<()> {
     let header = rest.get(..head.header_len as usize)?;
     let len = usize::try_from(rts.total).ok()?;
     let Some(handler) = handler_of(worker, head.id) else {
-        refuse(worker, &rts, Status::OK);
+        refuse(worker, &rts, Error::InvalidParam.into());
         return Some(());
     };
     if let HandlerKind::Old(_) = handler.kind {
-        // The old interface has no rendezvous: our senders never use it there.
-        refuse(worker, &rts, Error::Unsupported.into());
+        crate::ucs_error!(
+            "refused an active message by rendezvous: its handler was set by \
+             ucp_worker_set_am_handler(), which has none"
+        );
+        refuse(worker, &rts, Error::InvalidParam.into());
         return Some(());
     }
-    let block = DataBuf::new(len, Kind::Rndv(rts)).ok()?;
-    block.set_in_handler(true);
-    let data = block.into_raw();
+    let block = DataBuf::new(len, Kind::Rndv(rts), 1).ok()?;
     let reply_to = head.reply.then_some(rts.identity.origin);
-    let message = Incoming {
-        reply_to,
-        header,
-        data,
-        len,
-        attr: ATTR_RNDV,
-    };
-    let status = call(worker, handler, &message);
-    // SAFETY: given to the user above; a receive or release inside the handler has left it.
-    let block = unsafe { DataBuf::from_raw(data) }?;
-    block.set_in_handler(false);
+    let (status, block) = lend(worker, handler, header, reply_to, block, ATTR_RNDV)?;
     if block.is_used() {
         // The receive has all it needs.
         return Some(());
@@ -230,10 +255,28 @@ fn refuse(worker: &Worker, rts: &Rts, status: Status) {
     }
 }
 
-/// `ucp_am_recv_data_nbx`: receives data that a handler was given.
+/// The block behind a pointer that the user hands back, unless it has been used already.
 ///
 /// # Safety
-/// `data` was given to a handler and has not been released.
+/// `data` was given to a handler as data that it may keep, and has not been released.
+unsafe fn take_back(data: *mut c_void) -> Result<DataBuf> {
+    // SAFETY: forwarded to the caller.
+    let Some(block) = (unsafe { DataBuf::from_raw(data) }) else {
+        crate::ucs_error!("{data:p} is no data of an active message that may be kept");
+        return Err(Error::InvalidParam);
+    };
+    if block.mark_used() {
+        crate::ucs_error!("the data of this active message have been received or released already");
+        core::mem::forget(block);
+        return Err(Error::InvalidParam);
+    }
+    Ok(block)
+}
+
+/// `ucp_am_recv_data_nbx`: receives data that a handler was given. The block is ours again.
+///
+/// # Safety
+/// `data` was given to a handler as data that it may keep, and has not been released.
 pub unsafe fn receive(
     worker: &Worker,
     data: *mut c_void,
@@ -241,34 +284,35 @@ pub unsafe fn receive(
     options: &ReqOptions,
 ) -> Result<Posted> {
     // SAFETY: forwarded to the caller.
-    let block = unsafe { DataBuf::from_raw(data) }.ok_or(Error::InvalidParam)?;
-    let info = TagInfo {
+    let block = unsafe { take_back(data) }?;
+    let mut info = TagInfo {
         sender_tag: 0,
         length: block.len(),
     };
     match block.kind() {
         Kind::Data => {
-            let fits = block.len() <= buf.len();
-            let result = if fits {
+            let result = if block.len() <= buf.len() {
                 buf.unpack(0, block.bytes())
             } else {
                 Err(Error::MessageTruncated)
             };
-            // The data stays the handler's or the user's, who releases it.
-            core::mem::forget(block);
             drop(buf);
+            block.free_after_use();
             worker.now(options, result, info, 0)
         }
+        Kind::Rndv(rts) if buf.is_empty() => {
+            // No room at all says that the data are not wanted.
+            drop(buf);
+            block.free_after_use();
+            refuse(worker, &rts, Status::OK);
+            info.length = 0;
+            worker.now(options, Ok(()), info, 0)
+        }
         Kind::Rndv(rts) => {
-            if block.mark_used() {
-                crate::ucs_error!("the data of this active message is being received already");
-                core::mem::forget(block);
-                return Err(Error::InvalidParam);
-            }
+            block.free_after_use();
             let req = worker.new_request(options)?;
             req.set_info(info);
             rndv::receive(worker, req, buf, &rts);
-            block.free_after_use();
             worker.settle(req, options)
         }
     }
@@ -280,16 +324,12 @@ pub unsafe fn receive(
 /// `data` was kept by a handler and has not been released.
 pub unsafe fn release(worker: &Worker, data: *mut c_void) {
     // SAFETY: forwarded to the caller.
-    let Some(block) = (unsafe { DataBuf::from_raw(data) }) else {
+    let Ok(block) = (unsafe { take_back(data) }) else {
         return;
     };
-    if let Kind::Rndv(rts) = block.kind() {
-        if block.mark_used() {
-            crate::ucs_error!("the data of this active message is being received already");
-            core::mem::forget(block);
-            return;
-        }
+    let kind = block.kind();
+    block.free_after_use();
+    if let Kind::Rndv(rts) = kind {
         refuse(worker, &rts, Status::OK);
     }
-    block.free_after_use();
 }

@@ -32,9 +32,10 @@ pub fn post(
     options: &ReqOptions,
 ) -> Result<Posted> {
     ep.check_usable()?;
-    if header.len() > super::max_header(ep.config().bcopy_max) {
+    let max = ep.worker().am.max_header();
+    if header.len() > max {
         crate::ucs_error!(
-            "an active message header of {} bytes is too long",
+            "an active message header of {} bytes is longer than the allowed {max}",
             header.len()
         );
         return Err(Error::InvalidParam);

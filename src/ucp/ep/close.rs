@@ -12,6 +12,7 @@ impl Endpoint {
     /// more from here on.
     pub fn close(self: &Rc<Self>, options: &ReqOptions, force: bool) -> Result<Posted> {
         self.set_owned(false);
+        self.lent.set(false);
         if force {
             self.abandon(Error::Canceled);
             self.close_now();

@@ -154,6 +154,7 @@ fn open(
         pending: RefCell::default(),
         announced: Cell::new(worker.uid() == address.uuid),
         owned: Cell::new(false),
+        lent: Cell::new(false),
         failed: Cell::new(None),
         in_flight: Cell::new(0),
         started: Cell::new(0),

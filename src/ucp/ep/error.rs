@@ -55,6 +55,7 @@ impl Endpoint {
         self.worker.finish_all_of(self, error);
         self.end_flushes(error);
         self.end_stream(error, false);
+        self.worker.am.forget_origin(self.peer_origin());
         let EpOptions { mode, handler, .. } = self.options();
         match handler {
             Some(handler) if mode != ErrorMode::None && self.is_owned() => {
@@ -65,7 +66,9 @@ impl Endpoint {
             }
             _ => {
                 crate::ucs_diag!("connection from {} failed: {error}", self.peer_name);
-                self.worker.forget_endpoint(self);
+                if !self.is_held() {
+                    self.worker.forget_endpoint(self);
+                }
             }
         }
     }

@@ -67,6 +67,8 @@ pub struct Endpoint {
     announced: Cell<bool>,
     /// A user holds the handle. Otherwise it exists because the peer connected.
     owned: Cell<bool>,
+    /// A handler was given the handle to reply on, and may have kept it.
+    lent: Cell<bool>,
     failed: Cell<Option<Error>>,
     /// Operations begun here and not ended, and those that wait for some of them.
     in_flight: Cell<usize>,
@@ -122,6 +124,14 @@ impl Endpoint {
         self.origin
     }
 
+    /// The peer's side of the connection.
+    pub fn peer_origin(&self) -> Origin {
+        Origin {
+            worker: self.remote_worker,
+            conn: self.origin.conn,
+        }
+    }
+
     pub fn remote_worker(&self) -> u64 {
         self.remote_worker
     }
@@ -150,6 +160,16 @@ impl Endpoint {
 
     pub fn is_owned(&self) -> bool {
         self.owned.get()
+    }
+
+    /// A handler gets the handle: from now on only the user or the worker's end closes it.
+    pub fn lend(&self) {
+        self.lent.set(true);
+    }
+
+    /// Whether a user may hold the handle.
+    pub fn is_held(&self) -> bool {
+        self.owned.get() || self.lent.get()
     }
 
     pub fn options(&self) -> EpOptions {

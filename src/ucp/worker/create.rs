@@ -33,6 +33,8 @@ pub struct WorkerParams {
     pub user_data: *mut c_void,
     pub name: Option<String>,
     pub client_id: u64,
+    /// Least alignment of the data that active message handlers get, a power of 2.
+    pub am_alignment: usize,
 }
 
 impl Default for WorkerParams {
@@ -42,6 +44,7 @@ impl Default for WorkerParams {
             user_data: core::ptr::null_mut(),
             name: None,
             client_id: 0,
+            am_alignment: 1,
         }
     }
 }
@@ -78,6 +81,8 @@ impl Worker {
         let name = params
             .name
             .unwrap_or_else(|| format!("{}:{}", crate::ucs::log::host_name(), std::process::id()));
+        let limits = open.ifaces.iter().map(|open| open.iface.attr().max_bcopy);
+        let bcopy_max = limits.filter(|max| *max != 0).min().unwrap_or(0);
         let worker = Rc::new_cyclic(|this| Worker {
             this: this.clone(),
             uid,
@@ -93,7 +98,7 @@ impl Worker {
             in_progress: Cell::new(false),
             events,
             tag: TagMatching::default(),
-            am: ActiveMessages::default(),
+            am: ActiveMessages::new(params.am_alignment, bcopy_max),
             requests,
             ops: RefCell::new(IdTable::default()),
             endpoints: RefCell::default(),

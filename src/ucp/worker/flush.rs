@@ -56,14 +56,4 @@ impl Worker {
     pub fn fence(&self) -> Result<()> {
         Ok(())
     }
-
-    /// Longest header of an active message that fits into one fragment on every interface.
-    pub fn max_am_header(&self) -> usize {
-        let limits = self.ifaces.iter().map(|open| open.iface.attr().max_bcopy);
-        limits
-            .filter(|max| *max != 0)
-            .min()
-            .unwrap_or(0)
-            .saturating_sub(64)
-    }
 }

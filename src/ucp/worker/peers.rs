@@ -78,7 +78,8 @@ impl Worker {
             return;
         };
         ep.set_announced(false);
-        if !ep.is_owned() {
+        self.am.forget_origin(origin);
+        if !ep.is_held() {
             ep.drop_unowned();
         }
     }
@@ -98,10 +99,8 @@ impl Worker {
 
     pub(in crate::ucp) fn forget_endpoint(&self, ep: &Rc<Endpoint>) {
         self.endpoints.borrow_mut().remove(&ep.token());
-        let origin = Origin {
-            worker: ep.remote_worker(),
-            conn: ep.origin().conn,
-        };
+        let origin = ep.peer_origin();
+        self.am.forget_origin(origin);
         let mut by_origin = self.by_origin.borrow_mut();
         if by_origin
             .get(&origin)

@@ -3,7 +3,22 @@
 use crate::abi::prelude::*;
 use crate::abi::ucp::convert::{self, Kind};
 use crate::ucp::am::{recv, send};
-use crate::ucp::worker::Posted;
+use crate::ucp::context::Features;
+use crate::ucp::worker::{Posted, Worker};
+
+/// Whether a handler with these flags may be set.
+pub(in crate::abi::ucp) fn check_handler(worker: &Worker, flags: u32) -> Result<(), Error> {
+    if !worker.context().has_feature(Features::AM) {
+        crate::ucs_error!("active messages need UCP_FEATURE_AM");
+        return Err(Error::InvalidParam);
+    }
+    let known = UCP_AM_FLAG_WHOLE_MSG | UCP_AM_FLAG_PERSISTENT_DATA;
+    if u64::from(flags) & !known != 0 {
+        crate::ucs_error!("unknown flags for an active message handler: {flags:#x}");
+        return Err(Error::InvalidParam);
+    }
+    Ok(())
+}
 
 /// The caller's header.
 ///

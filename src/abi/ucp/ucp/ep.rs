@@ -20,7 +20,7 @@ pub(in crate::abi::ucp) fn close(
         crate::ucs_error!("closing by force needs an endpoint with error handling");
         return Err(Error::InvalidParam);
     }
-    if !ep.is_owned() {
+    if !ep.is_held() {
         crate::ucs_error!("the endpoint has been closed already");
         return Err(Error::NotConnected);
     }

@@ -12,6 +12,9 @@ use crate::ucp::context::Features;
 use crate::ucp::print;
 use crate::ucp::worker::{ThreadMode, Worker, WorkerParams};
 
+/// Widest alignment of active message data that may be asked for.
+const MAX_AM_ALIGNMENT: usize = 1 << 20;
+
 /// # Safety
 /// As `ucp_worker_create`.
 unsafe fn create(
@@ -32,6 +35,12 @@ unsafe fn create(
     };
     let name = crate::field!(p, UCP_WORKER_PARAM_FIELD_NAME, name);
     let user_data = crate::field!(p, UCP_WORKER_PARAM_FIELD_USER_DATA, user_data);
+    let alignment = crate::field!(p, UCP_WORKER_PARAM_FIELD_AM_ALIGNMENT, am_alignment);
+    let am_alignment = alignment.unwrap_or(1);
+    if !am_alignment.is_power_of_two() || am_alignment > MAX_AM_ALIGNMENT {
+        crate::ucs_error!("ucp_worker_create: no alignment of data by {am_alignment} bytes");
+        return Err(Error::InvalidParam);
+    }
     let event_fd = crate::field!(p, UCP_WORKER_PARAM_FIELD_EVENT_FD, event_fd);
     let worker = Worker::new(
         context,
@@ -41,6 +50,7 @@ unsafe fn create(
             // SAFETY: a terminated string or NULL, by the API.
             name: name.and_then(|name| unsafe { convert::name(name) }),
             client_id: crate::field!(p, UCP_WORKER_PARAM_FIELD_CLIENT_ID, client_id).unwrap_or(0),
+            am_alignment,
         },
     )?;
     if let Some(fd) = event_fd {
@@ -146,7 +156,7 @@ pub unsafe extern "C" fn ucp_worker_query(
             attrs,
             UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER,
             max_am_header,
-            worker.max_am_header()
+            worker.am.max_header()
         );
         crate::set_field!(
             attrs,
@@ -346,7 +356,8 @@ pub unsafe extern "C" fn ucp_worker_signal(worker: ucp_worker_h) -> ucs_status_t
 /// Sets the function that receives the active messages of one id. With a NULL callback, messages of
 /// this id are dropped.
 ///
-/// Returns `UCS_OK`, or `UCS_ERR_INVALID_PARAM`.
+/// Returns `UCS_OK`, or `UCS_ERR_INVALID_PARAM`: id or callback are not given, the id is above 65535,
+/// a flag is unknown, or the context has no `UCP_FEATURE_AM`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_set_am_recv_handler(
     worker: ucp_worker_h,
@@ -358,18 +369,21 @@ pub unsafe extern "C" fn ucp_worker_set_am_recv_handler(
             return Error::InvalidParam.into();
         };
         let _guard = worker.enter();
-        if !worker.context().has_feature(Features::AM) {
-            crate::ucs_error!("active messages need UCP_FEATURE_AM");
+        let id = crate::field!(p, UCP_AM_HANDLER_PARAM_FIELD_ID, id);
+        let cb = crate::field!(p, UCP_AM_HANDLER_PARAM_FIELD_CB, cb);
+        let (Some(id), Some(cb)) = (id, cb) else {
+            crate::ucs_error!("an active message handler needs an id and a callback");
             return Error::InvalidParam.into();
-        }
-        let Some(id) = crate::field!(p, UCP_AM_HANDLER_PARAM_FIELD_ID, id)
-            .and_then(|id| u16::try_from(id).ok())
-        else {
+        };
+        let Ok(id) = u16::try_from(id) else {
+            crate::ucs_error!("{id} is no id of active messages: they end at {}", u16::MAX);
             return Error::InvalidParam.into();
         };
         let flags = crate::field!(p, UCP_AM_HANDLER_PARAM_FIELD_FLAGS, flags).unwrap_or(0);
+        if let Err(error) = super::am::check_handler(worker, flags) {
+            return error.into();
+        }
         let arg = crate::field!(p, UCP_AM_HANDLER_PARAM_FIELD_ARG, arg);
-        let cb = crate::field!(p, UCP_AM_HANDLER_PARAM_FIELD_CB, cb).flatten();
         let handler = cb.map(|cb| Handler {
             // The two types differ in the names of pointed-to types only.
             kind: HandlerKind::New(core::mem::transmute::<

@@ -40,6 +40,11 @@ pub fn receive(worker: &Worker, req: ReqRef, buf: RecvBuf, rts: &Rts) {
         drop(buf);
         return worker.finish(req, Err(Error::Unreachable));
     };
+    if let Some(error) = ep.failure() {
+        // It has ended what was in flight already.
+        drop(buf);
+        return worker.finish(req, Err(error));
+    }
     let total = req.info().length;
     if total > buf.len() || total == 0 {
         drop(buf);

@@ -97,7 +97,7 @@ pub fn take_data(ep: &Rc<Endpoint>) -> Result<Option<(*mut c_void, usize)>> {
     let Some(chunk) = chunk else { return Ok(None) };
     let data = match chunk.taken {
         0 => chunk.data,
-        _ => DataBuf::copy_of(chunk.rest())?,
+        _ => DataBuf::copy_of(chunk.rest(), 1)?,
     };
     let len = data.len();
     Ok(Some((data.into_raw(), len)))
@@ -148,7 +148,7 @@ fn keep(ep: &Rc<Endpoint>, bytes: &[u8]) {
     if bytes.is_empty() {
         return;
     }
-    match DataBuf::copy_of(bytes) {
+    match DataBuf::copy_of(bytes, 1) {
         Ok(data) => {
             ep.with_stream(|stream| {
                 stream.available += data.len();

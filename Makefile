@@ -4,6 +4,7 @@
 #   make demo          an unmodified MPI program over our libraries
 #   make test          all tests in their quick form (under 25 minutes)
 #   make test-clients  the whole suites of the clients
+#   make fuzz          every fuzz target for FUZZ_SECONDS (60)
 #   make soak, make bench, make lint, make headers, make deps, make clean
 
 PREFIX     ?= /usr/local
@@ -33,7 +34,9 @@ CMAKE   := ucx-config.cmake ucx-config-version.cmake ucx-targets.cmake
 UCX_RS_DEPS ?= $(CURDIR)/.deps
 export UCX_RS_DEPS
 
-.PHONY: all libs cdylib install uninstall headers demo test test-clients soak bench lint deps clean
+FUZZ_SECONDS ?= 60
+
+.PHONY: all libs cdylib install uninstall headers demo test test-clients fuzz soak bench lint deps clean
 .DELETE_ON_ERROR:
 
 all: libs
@@ -125,6 +128,9 @@ test-clients: deps libs
 
 soak: deps libs
 	$(PYTHON) abi-tests/soak/soak.py
+
+fuzz:
+	fuzz/run $(FUZZ_SECONDS)
 
 bench: deps libs
 	$(PYTHON) abi-tests/bench/bench.py

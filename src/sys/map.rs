@@ -11,6 +11,11 @@ pub const PAGE: usize = 4096;
 /// Size of a huge page of x86_64.
 const HUGE_PAGE: usize = 2 << 20;
 
+fn in_huge_pages(len: usize) -> io::Result<usize> {
+    let rounded = len.checked_next_multiple_of(HUGE_PAGE);
+    rounded.ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+}
+
 /// Where new memory goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
@@ -74,9 +79,7 @@ impl Mapping {
 
     /// The same in huge pages that the administrator has set aside; `len` is rounded up to them.
     pub fn huge(place: Place, len: usize) -> io::Result<Mapping> {
-        let len = len.checked_next_multiple_of(HUGE_PAGE);
-        let len = len.ok_or(io::ErrorKind::OutOfMemory)?;
-        Self::with_flags(place, len, libc::MAP_HUGETLB)
+        Self::with_flags(place, in_huge_pages(len)?, libc::MAP_HUGETLB)
     }
 
     /// The same in memory that the kernel may back by huge pages, if it does so at all.
@@ -85,7 +88,7 @@ impl Mapping {
         if len < HUGE_PAGE || settings.contains("[never]") {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        let mapping = Self::aligned(HUGE_PAGE, len.next_multiple_of(HUGE_PAGE))?;
+        let mapping = Self::aligned(HUGE_PAGE, in_huge_pages(len)?)?;
         let ptr = mapping.ptr.as_ptr().cast();
         // SAFETY: advice on memory of our own.
         if unsafe { libc::madvise(ptr, mapping.len, libc::MADV_HUGEPAGE) } < 0 {

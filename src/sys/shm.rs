@@ -187,8 +187,12 @@ pub fn named_file(path: &Path, len: usize) -> io::Result<File> {
     Ok(file)
 }
 
-/// A file of `len` bytes that is in no folder at all.
+/// A file of `len` bytes that is in no folder at all. Nothing limits its size but all of the
+/// machine's memory, so more than half of that is refused, as folders of shared memory do.
 pub fn memory_file(len: usize) -> io::Result<File> {
+    if len > physical_memory() / 2 {
+        return Err(io::Error::from_raw_os_error(libc::ENOSPC));
+    }
     // SAFETY: a constant string that ends in zero.
     let fd = unsafe { libc::memfd_create(c"ucx_shm".as_ptr(), libc::MFD_CLOEXEC) };
     if fd < 0 {
@@ -221,6 +225,10 @@ pub fn lock(file: &File) -> io::Result<()> {
 
 /// Gives `len` bytes of a file memory of their own, so that touching them can't fail.
 pub fn allocate(file: &File, offset: usize, len: usize) -> io::Result<()> {
+    // A folder without a limit would take what other processes need, and then end them.
+    if len > physical_memory() {
+        return Err(io::Error::from_raw_os_error(libc::ENOSPC));
+    }
     loop {
         // SAFETY: no pointers.
         let error = unsafe { libc::posix_fallocate(file.as_raw_fd(), offset as i64, len as i64) };
@@ -230,6 +238,15 @@ pub fn allocate(file: &File, offset: usize, len: usize) -> io::Result<()> {
             error => return Err(io::Error::from_raw_os_error(error)),
         }
     }
+}
+
+/// Bytes of memory that the machine has.
+fn physical_memory() -> usize {
+    // SAFETY: no pointers.
+    let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
+    usize::try_from(pages)
+        .unwrap_or(0)
+        .saturating_mul(super::map::PAGE)
 }
 
 /// Bytes that are free in the file system of `dir`.

@@ -140,6 +140,9 @@ impl RemoteKey {
     /// # Errors
     /// `InvalidAddr` outside of the region, `Unreachable` where the memory can't be mapped.
     pub fn pointer(&self, remote: u64) -> Result<UserMem> {
+        // What can't be mapped at all is so wherever the pointer leads.
+        self.mapped(self.packed.address, 1)
+            .ok_or(Error::Unreachable)?;
         self.check(remote, 1)?;
         let rest = self.packed.address + self.packed.len - remote;
         let rest = usize::try_from(rest).map_err(|_| Error::Unreachable)?;

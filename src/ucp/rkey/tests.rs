@@ -127,7 +127,7 @@ fn empty_regions() {
     let key = RemoteKey::of_context(&context, &pack(&memory)).expect("a key");
     assert_eq!(key.check(0x1234, 0), Ok(()));
     assert_eq!(key.check(0, 1), Err(Error::InvalidAddr));
-    assert_eq!(key.pointer(0).err(), Some(Error::InvalidAddr));
+    assert_eq!(key.pointer(0).err(), Some(Error::Unreachable));
 }
 
 #[test]

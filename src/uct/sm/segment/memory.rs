@@ -62,11 +62,7 @@ fn alloc_posix(
     let len = request.len;
     let total = len.checked_add(PAGE).ok_or(Error::NoMemory)?;
     let (name, nonce) = (random_u64() as u32, random_u64());
-    let lazy = request.lazy && settings.by_process();
-    let keep = match lazy.then(|| posix::Keep::lazy(total)) {
-        Some(Ok(keep)) => keep,
-        _ => posix::keep(settings, total, total, name)?,
-    };
+    let keep = posix::keep_memory(settings, total, request.lazy, name)?;
     let failed = |error: std::io::Error| {
         crate::ucs_diag!("posix: failed to map {len} bytes of shared memory: {error}");
         Error::NoMemory

@@ -38,12 +38,6 @@ pub struct Keep {
 }
 
 impl Keep {
-    /// A file that is in no folder and gets its memory when it is touched.
-    pub(super) fn lazy(len: usize) -> io::Result<Keep> {
-        let file = shm::memory_file(len)?;
-        Ok(Keep { file, name: None })
-    }
-
     /// What the address says in place of a descriptor if the file has a name.
     pub(super) fn fd(&self) -> u32 {
         match self.name {
@@ -81,6 +75,7 @@ impl Settings {
     }
 
     /// Files are found through their process, and have no name.
+    #[cfg(test)]
     pub(super) fn by_process(&self) -> bool {
         self.proc_link
     }
@@ -124,6 +119,42 @@ pub fn create(settings: &Settings, len: usize, needed: usize) -> Result<Created>
     })
 }
 
+/// A new file of `len` bytes for the user's memory. In the folder it has all its memory at once,
+/// since touching it could end the process otherwise; outside of it, where the user wants it
+/// `lazy` or the folder is full, it gets memory as any other of the process does.
+///
+/// # Errors
+/// `NoMemory`, after a message.
+pub(super) fn keep_memory(settings: &Settings, len: usize, lazy: bool, nonce: u32) -> Result<Keep> {
+    if !settings.proc_link {
+        return keep(settings, len, len, nonce);
+    }
+    let outside = || shm::memory_file(len).map(|file| Keep { file, name: None });
+    if lazy && let Ok(keep) = outside() {
+        return Ok(keep);
+    }
+    let file = shm::unnamed_file(&settings.dir, len);
+    let error = match file.and_then(|file| shm::allocate(&file, 0, len).map(|()| file)) {
+        Ok(file) => return Ok(Keep { file, name: None }),
+        Err(error) => error,
+    };
+    let problem = problem(settings, len, &error);
+    match outside() {
+        Ok(keep) => {
+            warn_once(&format!("{problem}; {INSTEAD}"));
+            Ok(keep)
+        }
+        Err(_) => {
+            warn_once(&format!("{problem}; {REMEDY}"));
+            Err(Error::NoMemory)
+        }
+    }
+}
+
+const INSTEAD: &str = "memory outside of it is used instead (UCX_POSIX_DIR chooses another folder)";
+const REMEDY: &str =
+    "free some, choose another folder by UCX_POSIX_DIR, or do without by UCX_TLS=^posix";
+
 /// A nameless file in the folder, or outside of any if the folder is full or can't be used.
 fn unnamed(settings: &Settings, len: usize, needed: usize) -> Result<File> {
     let with_memory = |file: File| shm::allocate(&file, 0, needed).map(|()| file);
@@ -133,7 +164,8 @@ fn unnamed(settings: &Settings, len: usize, needed: usize) -> Result<File> {
     };
     match shm::memory_file(len).and_then(with_memory) {
         Ok(file) => {
-            warn_once(&problem(settings, needed, &error));
+            let problem = problem(settings, needed, &error);
+            warn_once(&format!("{problem}; {INSTEAD}"));
             Ok(file)
         }
         Err(_) => Err(refuse(settings, needed, &error)),
@@ -144,9 +176,7 @@ fn unnamed(settings: &Settings, len: usize, needed: usize) -> Result<File> {
 fn warn_once(problem: &str) {
     static WARNED: AtomicBool = AtomicBool::new(false);
     if !WARNED.swap(true, Ordering::Relaxed) {
-        crate::ucs_warn!(
-            "{problem}; memory outside of it is used instead (UCX_POSIX_DIR chooses another folder)"
-        );
+        crate::ucs_warn!("{problem}");
     }
 }
 
@@ -172,10 +202,7 @@ fn problem(settings: &Settings, needed: usize, error: &io::Error) -> String {
 
 fn refuse(settings: &Settings, needed: usize, error: &io::Error) -> Error {
     let problem = problem(settings, needed, error);
-    crate::ucs_warn!(
-        "{problem}; free some, choose another folder by UCX_POSIX_DIR, or do without by \
-         UCX_TLS=^posix"
-    );
+    crate::ucs_warn!("{problem}; {REMEDY}");
     Error::NoMemory
 }
 

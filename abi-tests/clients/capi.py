@@ -6,11 +6,11 @@ import os
 
 import where
 from proc import Failure
-from tests import Skip, over_both, succeeded
+from tests import Skip, Test, over_both, succeeded
 
 SOURCES = os.path.join(where.REPO, "abi-tests", "capi")
 PROGRAMS = ["tag_basic", "truncation", "datatypes", "matching", "requests", "life", "stream", "across",
-            "am_basic", "am_keep", "am_inside", "am_old"]
+            "am_basic", "am_keep", "am_inside", "am_old", "mem_map", "mem_export", "rkey_use", "rkey_two"]
 LIMIT = 150
 
 
@@ -25,7 +25,7 @@ def header_sets(ctx):
 
 
 # Programs about fields that 1.13.1's headers don't have yet.
-NEWER = ("life",)
+NEWER = ("life", "mem_export", "rkey_use")
 
 
 def program(ctx, name, headers):
@@ -95,20 +95,25 @@ def body_for(name, arguments=(), more=None):
     return body
 
 
-def faults(ctx, tls):
+def faults_of(name):
     """Bad input and scarcity, on our libraries only."""
-    if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
-        raise Skip("genuine UCX crashes in several of these cases")
-    r = ctx.run([program(ctx, "faults", "1.22.0")], where.environ(ctx.lib, tls, UCX_LOG_FILE="stderr"), LIMIT)
-    wrong = [line for line in r.out.splitlines() if line.startswith("WRONG")]
-    if wrong:
-        raise Failure("; ".join(wrong))
-    succeeded(r, "0 wrong")
-    ctx.note = f"{sum(line.startswith('ok ') for line in r.out.splitlines())} cases"
+    def body(ctx, tls):
+        if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
+            raise Skip("genuine UCX crashes in several of these cases")
+        r = ctx.run([program(ctx, name, "1.22.0")], where.environ(ctx.lib, tls, UCX_LOG_FILE="stderr"), LIMIT)
+        wrong = [line for line in r.out.splitlines() if line.startswith("WRONG")]
+        if wrong:
+            raise Failure("; ".join(wrong))
+        succeeded(r, "0 wrong")
+        ctx.note = f"{sum(line.startswith('ok ') for line in r.out.splitlines())} cases"
+
+    return body
 
 
 def tests():
-    found = over_both("capi faults", faults)
+    found = over_both("capi faults", faults_of("faults")) + over_both("capi mem_faults", faults_of("mem_faults"))
+    for name in ("rkey_use", "rkey_two"):
+        found.append(Test(f"capi {name}, memory in files", "sm", body_for(name, more={"UCX_ALLOC_PRIO": "md:posix"})))
     for name in PROGRAMS:
         both = over_both(f"capi {name}", body_for(name))
         # `life` over tcp has no dependable baseline: genuine UCX 1.22.0 passed on some runs and

@@ -10,7 +10,8 @@ from tests import Skip, Test, over_both, succeeded
 
 SOURCES = os.path.join(where.REPO, "abi-tests", "capi")
 PROGRAMS = ["tag_basic", "truncation", "datatypes", "matching", "requests", "life", "stream", "across",
-            "am_basic", "am_keep", "am_inside", "am_old", "mem_map", "mem_export", "rkey_use", "rkey_two"]
+            "am_basic", "am_keep", "am_inside", "am_old", "mem_map", "mem_queries",
+            "mem_export", "rkey_use", "rkey_two"]
 LIMIT = 150
 
 
@@ -25,7 +26,7 @@ def header_sets(ctx):
 
 
 # Programs about fields that 1.13.1's headers don't have yet.
-NEWER = ("life", "mem_export", "rkey_use")
+NEWER = ("life", "mem_export", "mem_queries", "rkey_use")
 
 
 def program(ctx, name, headers):

@@ -64,6 +64,7 @@ pub unsafe extern "C" fn ucp_dt_query(
         }
         let size = match DtClass::decode(datatype) {
             Ok(DtClass::Contig(size)) => size.checked_mul(count).ok_or(Error::InvalidParam),
+            Ok(_) if buffer.is_null() => Err(Error::InvalidParam),
             Ok(_) => convert::send_buf(buffer, count, datatype).map(|buf| buf.len()),
             Err(error) => Err(error),
         };

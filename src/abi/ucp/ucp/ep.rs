@@ -226,16 +226,16 @@ pub unsafe extern "C" fn ucp_ep_query(ep: ucp_ep_h, attr: *mut ucp_ep_attr_t) ->
             _ => return Error::InvalidParam.into(),
         };
         let _guard = ep.worker().enter();
-        if attrs.wants(UCP_EP_ATTR_FIELD_LOCAL_SOCKADDR | UCP_EP_ATTR_FIELD_REMOTE_SOCKADDR) {
-            // Only endpoints made through a listener have one.
-            return Error::NotConnected.into();
-        }
         crate::set_field!(
             attrs,
             UCP_EP_ATTR_FIELD_NAME,
             name,
             convert::c_name(&ep.name())
         );
+        if attrs.wants(UCP_EP_ATTR_FIELD_LOCAL_SOCKADDR | UCP_EP_ATTR_FIELD_REMOTE_SOCKADDR) {
+            // Only endpoints made through a listener have one.
+            return Error::NotConnected.into();
+        }
         crate::set_field!(
             attrs,
             UCP_EP_ATTR_FIELD_USER_DATA,

@@ -66,7 +66,8 @@ impl Wanted {
             }
             return Ok(());
         }
-        if self.memory_type != UCS_MEMORY_TYPE_HOST && self.memory_type < UCS_MEMORY_TYPE_LAST {
+        // The value of RDMA is "to be found out" in programs built with 1.13.1.
+        if self.memory_type != UCS_MEMORY_TYPE_HOST && self.memory_type < UCS_MEMORY_TYPE_RDMA {
             let memory_type = self.memory_type;
             crate::ucs_error!("ucp_mem_map: memory of type {memory_type} is not supported");
             return Err(Error::Unsupported);

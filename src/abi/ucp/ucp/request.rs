@@ -19,6 +19,10 @@ pub unsafe extern "C" fn ucp_request_query(
             Ok(attrs) => attrs,
             Err(error) => return error.into(),
         };
+        let described = attrs.wants(UCP_REQUEST_ATTR_FIELD_INFO_STRING.into());
+        if described && !attrs.wants(UCP_REQUEST_ATTR_FIELD_INFO_STRING_SIZE.into()) {
+            return Error::InvalidParam.into();
+        }
         crate::set_field!(
             attrs,
             UCP_REQUEST_ATTR_FIELD_STATUS.into(),
@@ -31,8 +35,7 @@ pub unsafe extern "C" fn ucp_request_query(
             mem_type,
             UCS_MEMORY_TYPE_HOST
         );
-        let both = UCP_REQUEST_ATTR_FIELD_INFO_STRING | UCP_REQUEST_ATTR_FIELD_INFO_STRING_SIZE;
-        if attrs.mask() & u64::from(both) == u64::from(both) {
+        if described {
             let text = format!("request {request:p}: {}", req.describe());
             let (to, size) = ((*attr).debug_string, (*attr).debug_string_size);
             if !to.is_null() && size != 0 {

@@ -15,6 +15,7 @@
 //! doesn't take is kept and sent by `progress`.
 
 mod addr;
+pub mod cm;
 mod config;
 mod conn;
 mod connect;

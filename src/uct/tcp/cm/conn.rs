@@ -1,0 +1,174 @@
+//! One connection of the connection manager.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, RawFd};
+
+use socket2::{Domain, Socket, Type};
+
+use super::frame::{self, Bad, Frame};
+use crate::sys::net;
+use crate::ucs::status::{Error, Result};
+
+/// Bytes read at once.
+const CHUNK: usize = 4096;
+
+/// A connection, from either side.
+pub struct CmConn {
+    socket: Socket,
+    peer: SocketAddr,
+    connecting: Cell<bool>,
+    received: RefCell<Vec<u8>>,
+    to_send: RefCell<Vec<u8>>,
+}
+
+/// What has happened on a connection.
+#[derive(Debug)]
+pub enum Polled {
+    Nothing,
+    Frame(Frame),
+    /// It is over. `Rejected`: nobody listens there; `ConnectionReset`: the other side has gone.
+    Failed(Error),
+}
+
+/// The status for a connection that did not come about.
+pub fn connect_error(error: &io::Error) -> Error {
+    match error.raw_os_error() {
+        Some(libc::ECONNREFUSED) => Error::Rejected,
+        Some(libc::ETIMEDOUT | libc::ENETUNREACH | libc::EHOSTUNREACH) => Error::Unreachable,
+        Some(libc::EMFILE | libc::ENFILE) => Error::IoError,
+        Some(libc::EADDRINUSE | libc::EADDRNOTAVAIL) => Error::InvalidAddr,
+        _ => Error::IoError,
+    }
+}
+
+impl CmConn {
+    /// Begins to connect to `peer`, from `local` if given.
+    ///
+    /// # Errors
+    /// As [`connect_error`], after a message.
+    pub fn connect(peer: SocketAddr, local: Option<SocketAddr>) -> Result<CmConn> {
+        let start = || -> io::Result<Socket> {
+            let ty = Type::STREAM.nonblocking().cloexec();
+            let socket = Socket::new(Domain::for_address(peer), ty, None)?;
+            socket.set_nodelay(true)?;
+            if let Some(local) = local {
+                socket.set_reuse_address(true)?;
+                socket.bind(&local.into())?;
+            }
+            match socket.connect(&peer.into()) {
+                Err(e) if e.raw_os_error() != Some(libc::EINPROGRESS) => Err(e),
+                _ => Ok(socket),
+            }
+        };
+        let socket = start().map_err(|error| {
+            crate::ucs_error!("tcp: connecting to {peer} failed: {error}");
+            connect_error(&error)
+        })?;
+        Ok(CmConn::new(socket, peer, true))
+    }
+
+    pub(super) fn new(socket: Socket, peer: SocketAddr, connecting: bool) -> CmConn {
+        CmConn {
+            socket,
+            peer,
+            connecting: Cell::new(connecting),
+            received: RefCell::default(),
+            to_send: RefCell::default(),
+        }
+    }
+
+    pub fn fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+
+    pub fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    /// This side's address, once connected.
+    pub fn local(&self) -> Option<SocketAddr> {
+        self.socket.local_addr().ok()?.as_socket()
+    }
+
+    /// True while it must also be watched for being writable.
+    pub fn wants_to_write(&self) -> bool {
+        self.connecting.get() || !self.to_send.borrow().is_empty()
+    }
+
+    /// Sends a frame, now or in [`CmConn::poll`].
+    ///
+    /// # Errors
+    /// `ExceedsLimit` for a body that is too long.
+    pub fn send(&self, frame: &Frame) -> Result<()> {
+        let encoded = frame.encode(&mut self.to_send.borrow_mut());
+        encoded.ok_or(Error::ExceedsLimit)?;
+        // A failure is told by the next poll.
+        let _ = self.push_out();
+        Ok(())
+    }
+
+    fn push_out(&self) -> io::Result<()> {
+        let mut to_send = self.to_send.borrow_mut();
+        while !self.connecting.get() && !to_send.is_empty() {
+            match net::send(self.fd(), &to_send) {
+                Ok(n) => drop(to_send.drain(..n)),
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves on what can be moved, and tells what has arrived: one frame at a time.
+    pub fn poll(&self) -> Polled {
+        if self.connecting.get() {
+            match self.socket.take_error() {
+                Ok(Some(error)) | Err(error) => return Polled::Failed(connect_error(&error)),
+                Ok(None) if self.socket.peer_addr().is_err() => return Polled::Nothing,
+                Ok(None) => self.connecting.set(false),
+            }
+        }
+        if self.push_out().is_err() {
+            return Polled::Failed(Error::ConnectionReset);
+        }
+        let end = self.read_in();
+        match frame::take(&mut self.received.borrow_mut()) {
+            Ok(Some(frame)) => Polled::Frame(frame),
+            Ok(None) if end => Polled::Failed(Error::ConnectionReset),
+            Ok(None) => Polled::Nothing,
+            Err(bad) => {
+                self.complain(bad);
+                Polled::Failed(Error::Rejected)
+            }
+        }
+    }
+
+    /// Reads what is there; true at the end of the connection.
+    fn read_in(&self) -> bool {
+        let mut received = self.received.borrow_mut();
+        let mut chunk = [0; CHUNK];
+        while received.len() < frame::MAX_BODY + CHUNK {
+            match net::recv(self.fd(), &mut chunk) {
+                Ok(0) => return true,
+                Ok(n) => received.extend_from_slice(chunk.get(..n).unwrap_or_default()),
+                Err(e) => return e.kind() != io::ErrorKind::WouldBlock,
+            }
+        }
+        false
+    }
+
+    fn complain(&self, bad: Bad) {
+        let peer = self.peer;
+        match bad {
+            Bad::Foreign => {
+                crate::ucs_diag!("tcp: closed a connection with {peer} that is not ours")
+            }
+            Bad::Version(version) => crate::ucs_error!(
+                "tcp: {peer} connects by version {version} of the protocol, which is not known here"
+            ),
+            Bad::Damaged => crate::ucs_diag!("tcp: closed a connection with {peer}: damaged bytes"),
+        }
+    }
+}

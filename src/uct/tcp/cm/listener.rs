@@ -1,0 +1,233 @@
+//! A listening socket of the connection manager.
+
+use std::cell::Cell;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, RawFd};
+use std::time::{Duration, Instant};
+
+use socket2::{Domain, Socket, Type};
+
+use super::CmConn;
+use crate::ucs::config::Config;
+use crate::ucs::status::{Error, Result};
+
+/// How long to wait when no descriptor is left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// See the module.
+pub struct CmListener {
+    socket: Socket,
+    address: SocketAddr,
+    resume_at: Cell<Option<Instant>>,
+}
+
+impl CmListener {
+    /// Listens at `address`; port 0 takes a free one. `backlog`: connections that wait to be
+    /// accepted, `None` for the system's limit.
+    ///
+    /// # Errors
+    /// `Busy` if the address is in use, `InvalidAddr` if it is not one of this host, after a
+    /// message.
+    pub fn open(
+        address: SocketAddr,
+        backlog: Option<usize>,
+        config: &Config,
+    ) -> Result<CmListener> {
+        let reuse = config.bool_("TCP_CM_REUSEADDR");
+        let start = || -> io::Result<Socket> {
+            let ty = Type::STREAM.nonblocking().cloexec();
+            let socket = Socket::new(Domain::for_address(address), ty, None)?;
+            socket.set_reuse_address(reuse)?;
+            socket.bind(&address.into())?;
+            let backlog = backlog.and_then(|n| i32::try_from(n).ok());
+            socket.listen(backlog.unwrap_or(libc::SOMAXCONN).max(1))?;
+            Ok(socket)
+        };
+        let socket = start().map_err(|error| refuse(address, reuse, &error))?;
+        let bound = socket.local_addr().ok().and_then(|a| a.as_socket());
+        Ok(CmListener {
+            socket,
+            address: bound.unwrap_or(address),
+            resume_at: Cell::new(None),
+        })
+    }
+
+    pub fn fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+
+    /// Where it listens, with the port that was chosen.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The next connection, if one waits.
+    pub fn accept(&self) -> Option<CmConn> {
+        if self.resume_at.get().is_some_and(|at| at > Instant::now()) {
+            return None;
+        }
+        self.resume_at.set(None);
+        loop {
+            match self
+                .socket
+                .accept4(libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK)
+            {
+                Ok((socket, peer)) => {
+                    let _ = socket.set_nodelay(true);
+                    // Without an address of the Internet there is nobody to connect to.
+                    match peer.as_socket() {
+                        Some(peer) => return Some(CmConn::new(socket, peer, false)),
+                        None => continue,
+                    }
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return None,
+                Err(e) if is_about_one_connection(&e) => continue,
+                Err(e) => {
+                    crate::ucs_error!(
+                        "tcp: accepting a connection at {} failed: {e}; trying again",
+                        self.address
+                    );
+                    self.resume_at.set(Some(Instant::now() + ACCEPT_PAUSE));
+                    return None;
+                }
+            }
+        }
+    }
+}
+
+/// Errors of a connection that ended before it was accepted.
+fn is_about_one_connection(error: &io::Error) -> bool {
+    !matches!(
+        error.raw_os_error(),
+        Some(
+            libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM | libc::EINVAL | libc::EBADF
+        )
+    )
+}
+
+fn refuse(address: SocketAddr, reuse: bool, error: &io::Error) -> Error {
+    match error.raw_os_error() {
+        Some(libc::EADDRINUSE) => {
+            let hint = match reuse {
+                true => "",
+                false => {
+                    " (connections of an earlier process may linger there: \
+                          UCX_TCP_CM_REUSEADDR=y listens all the same)"
+                }
+            };
+            crate::ucs_diag!("tcp: listening at {address} failed: {error}{hint}");
+            Error::Busy
+        }
+        Some(libc::EADDRNOTAVAIL) => {
+            crate::ucs_error!("tcp: listening at {address} failed: {error}");
+            Error::InvalidAddr
+        }
+        Some(libc::EACCES) => {
+            crate::ucs_error!("tcp: listening at {address} failed: {error}");
+            Error::IoError
+        }
+        _ => {
+            crate::ucs_error!("tcp: listening at {address} failed: {error}");
+            Error::IoError
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Frame, Polled};
+    use super::*;
+
+    fn until<T>(mut f: impl FnMut() -> Option<T>) -> T {
+        let end = Instant::now() + Duration::from_secs(20);
+        loop {
+            if let Some(value) = f() {
+                return value;
+            }
+            assert!(Instant::now() < end, "nothing happens any more");
+            std::thread::yield_now();
+        }
+    }
+
+    fn frame_of(conn: &CmConn) -> Frame {
+        until(|| match conn.poll() {
+            Polled::Nothing => None,
+            Polled::Frame(frame) => Some(frame),
+            Polled::Failed(error) => panic!("{error:?}"),
+        })
+    }
+
+    fn listener() -> CmListener {
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        CmListener::open(address, None, &Config::default()).expect("listens")
+    }
+
+    #[test]
+    fn frames_go_both_ways() {
+        let listener = listener();
+        assert_ne!(listener.address().port(), 0);
+        let client = CmConn::connect(listener.address(), None).expect("connects");
+        let hello = Frame {
+            kind: 1,
+            body: vec![7; 60_000],
+        };
+        client.send(&hello).expect("fits");
+        let server = until(|| {
+            client.poll();
+            listener.accept()
+        });
+        let got = until(|| {
+            client.poll();
+            match server.poll() {
+                Polled::Frame(frame) => Some(frame),
+                _ => None,
+            }
+        });
+        assert_eq!(got, hello);
+        let answer = Frame {
+            kind: 2,
+            body: b"yes".to_vec(),
+        };
+        server.send(&answer).expect("fits");
+        assert_eq!(frame_of(&client), answer);
+        drop(server);
+        let end = until(|| match client.poll() {
+            Polled::Failed(error) => Some(error),
+            _ => None,
+        });
+        assert_eq!(end, Error::ConnectionReset);
+    }
+
+    #[test]
+    fn nobody_listening_is_a_rejection() {
+        let address = listener().address();
+        let client = CmConn::connect(address, None).expect("begins");
+        let end = until(|| match client.poll() {
+            Polled::Failed(error) => Some(error),
+            _ => None,
+        });
+        assert_eq!(end, Error::Rejected);
+    }
+
+    #[test]
+    fn strangers_are_turned_away() {
+        use std::io::Write;
+        let listener = listener();
+        let mut stranger = std::net::TcpStream::connect(listener.address()).expect("connects");
+        stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("sent");
+        let server = until(|| listener.accept());
+        let end = until(|| match server.poll() {
+            Polled::Failed(error) => Some(error),
+            _ => None,
+        });
+        assert_eq!(end, Error::Rejected);
+    }
+
+    #[test]
+    fn a_second_listener_finds_the_address_busy() {
+        let first = listener();
+        let second = CmListener::open(first.address(), None, &Config::default());
+        assert_eq!(second.err(), Some(Error::Busy));
+    }
+}

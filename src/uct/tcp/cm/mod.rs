@@ -1,0 +1,12 @@
+//! The connection manager of TCP: two processes that know a socket address exchange a few frames,
+//! by which UCP connects their workers. The connection serves for nothing else.
+//!
+//! Nothing here waits: sockets are non-blocking, and whoever owns them watches their descriptors.
+
+mod conn;
+mod frame;
+mod listener;
+
+pub use conn::{CmConn, Polled};
+pub use frame::{Frame, MAX_BODY};
+pub use listener::CmListener;

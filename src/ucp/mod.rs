@@ -7,6 +7,7 @@ pub mod config_table;
 pub mod context;
 pub mod dt;
 pub mod ep;
+pub mod listener;
 #[allow(unsafe_code)]
 pub mod mem;
 pub mod print;

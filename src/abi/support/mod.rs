@@ -5,3 +5,4 @@ pub mod cfile;
 pub mod cstr;
 pub mod handle;
 pub mod origin;
+pub mod sockaddr;

@@ -74,6 +74,31 @@ impl EpConfig {
         }
     }
 
+    /// Of endpoints whose peer is not known: what is posted waits, and messages that are not short
+    /// will be announced.
+    pub fn unwired() -> EpConfig {
+        const ROOM: usize = 8192;
+        EpConfig {
+            lanes: Lanes::default(),
+            fast_max: -1,
+            short_max: 0,
+            only_max: ROOM,
+            bcopy_max: ROOM,
+            zcopy: None,
+            fetch_max_iov: 0,
+            peer_errors: true,
+            rndv_thresh: ROOM,
+            rndv_thresh_fast: 256 << 10,
+            thresholds: TagThresholds {
+                short_max: None,
+                rndv_thresh: ROOM,
+                rndv_scheme: RndvScheme::Am,
+                zcopy: None,
+                bcopy_single_max: ROOM,
+            },
+        }
+    }
+
     /// From this length on by rendezvous.
     pub fn rndv_thresh(&self, fast_completion: bool) -> usize {
         if fast_completion {

@@ -1,12 +1,12 @@
 //! Making an endpoint: lanes chosen and opened.
 
-use core::cell::{Cell, RefCell};
+use core::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use smallvec::SmallVec;
 
 use super::config::proto_params;
-use super::{Endpoint, EpConfig, EpOptions, ErrorMode};
+use super::{Endpoint, EpConfig, EpOptions, ErrorMode, Wired};
 use crate::ucp::address::WorkerAddress;
 use crate::ucp::context::Features;
 use crate::ucp::print;
@@ -24,20 +24,115 @@ impl Endpoint {
         conn: u32,
         options: EpOptions,
     ) -> Result<Rc<Endpoint>> {
-        let lanes = choose(worker, address, &options)?;
-        let origin = Origin {
+        let peer = Origin {
             worker: address.uuid,
             conn,
         };
-        worker.register_endpoint(origin, |token| {
-            let ep = open(worker, address, conn, options, lanes, token)?;
+        Self::create_for(worker, address, conn, peer, options)
+    }
+
+    /// An endpoint that has the number `conn` here, to the peer's endpoint `peer`.
+    pub fn create_for(
+        worker: &Rc<Worker>,
+        address: &WorkerAddress<'_>,
+        conn: u32,
+        peer: Origin,
+        options: EpOptions,
+    ) -> Result<Rc<Endpoint>> {
+        let lanes = choose(worker, address, &options)?;
+        worker.register_endpoint(Some(peer), |token| {
+            let wired = open(worker, address, &lanes, token)?;
+            let ep = Endpoint::bare(worker, conn, options, token, address.peer_name());
+            ep.attach(peer, wired);
+            ep.announced.set(worker.uid() == address.uuid);
             Ok(Rc::new(ep))
         })
     }
 
+    /// An endpoint whose peer is not known yet, number `conn` here. `name`: for messages.
+    pub fn unwired(
+        worker: &Rc<Worker>,
+        conn: u32,
+        options: EpOptions,
+        name: &str,
+    ) -> Result<Rc<Endpoint>> {
+        worker.register_endpoint(None, |token| {
+            let ep = Endpoint::bare(worker, conn, options, token, name);
+            // The peer learns of it before it tells who it is.
+            ep.announced.set(true);
+            Ok(Rc::new(ep))
+        })
+    }
+
+    /// The peer of an [`Endpoint::unwired`] is known: what has waited can go.
+    pub fn wire(self: &Rc<Self>, address: &WorkerAddress<'_>, peer: Origin) {
+        if self.is_wired() || self.failed.get().is_some() {
+            return;
+        }
+        let options = self.options();
+        let wired = choose(&self.worker, address, &options)
+            .and_then(|lanes| open(&self.worker, address, &lanes, self.token));
+        match wired {
+            Ok(wired) => {
+                self.attach(peer, wired);
+                if self.is_blocked() {
+                    self.fast_max.set(-1);
+                }
+                self.worker.bind_origin(peer, self);
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+
+    fn attach(&self, peer: Origin, wired: Wired) {
+        self.peer.set(peer);
+        self.fast_max.set(wired.config.fast_max);
+        let lane = |index: Option<u8>| {
+            let index = index.map(usize::from)?;
+            wired.lanes.get(index).cloned()
+        };
+        *self.fetch.borrow_mut() = lane(wired.config.lanes.rndv_get);
+        // Called once: the endpoint is new, or was checked to be unwired.
+        let _ = self.wired.set(wired);
+    }
+
     /// Whether this endpoint, made for a peer, will do for a user who wants these options.
     pub fn serves(&self, options: &EpOptions) -> bool {
-        options.mode == ErrorMode::None || self.config.peer_errors
+        options.mode == ErrorMode::None || self.config().peer_errors
+    }
+
+    fn bare(
+        worker: &Rc<Worker>,
+        conn: u32,
+        options: EpOptions,
+        token: u64,
+        peer_name: &str,
+    ) -> Endpoint {
+        Endpoint {
+            worker: worker.clone(),
+            fast_max: Cell::new(-1),
+            wired: OnceCell::new(),
+            fetch: RefCell::default(),
+            origin: Origin {
+                worker: worker.uid(),
+                conn,
+            },
+            peer: Cell::new(Origin { worker: 0, conn }),
+            sockaddrs: RefCell::default(),
+            token,
+            next_seq: Cell::new(0),
+            pending: RefCell::default(),
+            announced: Cell::new(false),
+            owned: Cell::new(false),
+            lent: Cell::new(false),
+            failed: Cell::new(None),
+            in_flight: Cell::new(0),
+            started: Cell::new(0),
+            flushes: RefCell::default(),
+            stream: RefCell::default(),
+            options: RefCell::new(options),
+            peer_name: peer_name.to_owned(),
+        }
     }
 }
 
@@ -86,11 +181,9 @@ fn choose(worker: &Worker, address: &WorkerAddress<'_>, options: &EpOptions) -> 
 fn open(
     worker: &Rc<Worker>,
     address: &WorkerAddress<'_>,
-    conn: u32,
-    options: EpOptions,
-    chosen: Lanes,
+    chosen: &Lanes,
     token: u64,
-) -> Result<Endpoint> {
+) -> Result<Wired> {
     let mut lanes = SmallVec::new();
     for spec in &chosen.all {
         let iface = worker
@@ -120,7 +213,7 @@ fn open(
         .map_or(0, |spec| spec.local);
     let intra = worker.is_intra_node(am_local);
     let fetch_attr = chosen.rndv_get.and_then(attr);
-    let config = worker.ep_config(&chosen, || {
+    let config = worker.ep_config(chosen, || {
         let context = worker.context();
         let params = ProtoParams {
             rndv_get: fetch_attr,
@@ -129,38 +222,17 @@ fn open(
         print::proto_info(&print::EpInfo {
             context,
             peer_name: address.peer_name(),
-            lanes: &chosen,
+            lanes: chosen,
             cfg_index: worker.config_count(),
-            scope: print::Scope::of(context, &chosen),
+            scope: print::Scope::of(context, chosen),
             tag: Some(params).filter(|_| context.has_feature(Features::TAG)),
         });
         EpConfig::new(chosen.clone(), am_attr, fetch_attr, &params)
     });
-    let lane = |index: u8| lanes.get(usize::from(index)).cloned();
-    Ok(Endpoint {
-        worker: worker.clone(),
-        fast_max: Cell::new(config.fast_max),
-        am: lane(chosen.am).ok_or(Error::NoDevice)?,
-        fetch: RefCell::new(chosen.rndv_get.and_then(lane)),
-        lanes,
+    let am = lanes.get(usize::from(chosen.am)).cloned();
+    Ok(Wired {
+        am: am.ok_or(Error::NoDevice)?,
         config,
-        origin: Origin {
-            worker: worker.uid(),
-            conn,
-        },
-        remote_worker: address.uuid,
-        token,
-        next_seq: Cell::new(0),
-        pending: RefCell::default(),
-        announced: Cell::new(worker.uid() == address.uuid),
-        owned: Cell::new(false),
-        lent: Cell::new(false),
-        failed: Cell::new(None),
-        in_flight: Cell::new(0),
-        started: Cell::new(0),
-        flushes: RefCell::default(),
-        stream: RefCell::default(),
-        options: RefCell::new(options),
-        peer_name: address.peer_name().to_owned(),
+        lanes,
     })
 }

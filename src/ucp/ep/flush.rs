@@ -102,7 +102,7 @@ impl Endpoint {
     /// Its turn has come: all that was posted before it has been given to the lanes.
     pub(super) fn flush_lanes(self: &Rc<Self>, req: ReqRef, mut flush: Flush) {
         if self.failed.get().is_none() {
-            for lane in &self.lanes {
+            for lane in self.lanes() {
                 // A broken lane tells by the failure of the endpoint.
                 if let Ok(Post::Pending) = lane.flush(req.id()) {
                     flush.remaining += 1;

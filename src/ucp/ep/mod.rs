@@ -6,10 +6,12 @@ mod create;
 pub mod error;
 pub mod flush;
 mod pending;
+mod wired;
 
-use core::cell::{Cell, RefCell};
+use core::cell::{Cell, OnceCell, RefCell};
 use core::ffi::{c_char, c_void};
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::rc::Rc;
 
 use smallvec::SmallVec;
@@ -17,6 +19,7 @@ use smallvec::SmallVec;
 pub use config::EpConfig;
 pub use error::{ErrorHandler, ErrorMode};
 pub use pending::Pending;
+pub use wired::Wired;
 
 use crate::ucp::request::ReqRef;
 use crate::ucp::stream::Stream;
@@ -45,20 +48,28 @@ impl Default for EpOptions {
     }
 }
 
+/// The two ends of a connection by socket address.
+#[derive(Clone, Copy, Debug)]
+pub struct SockAddrs {
+    pub local: Option<SocketAddr>,
+    pub remote: SocketAddr,
+}
+
 /// A connection to one worker.
 pub struct Endpoint {
     worker: Rc<Worker>,
     /// Longest message that may go by the fast path now; -1 when none may, because something is
     /// queued or the endpoint has failed.
     fast_max: Cell<isize>,
-    am: Rc<dyn uct::Ep>,
-    config: Rc<EpConfig>,
-    /// All lanes, in the order of `config.lanes`.
-    lanes: SmallVec<[Rc<dyn uct::Ep>; 3]>,
+    wired: OnceCell<Wired>,
     fetch: RefCell<Option<Rc<dyn uct::Ep>>>,
     /// Our side of the connection, as the peer knows it.
     origin: Origin,
-    remote_worker: u64,
+    /// The peer's side of the connection, as it names it in its messages; the worker is 0 until
+    /// it is known.
+    peer: Cell<Origin>,
+    /// Addresses of a connection by socket address: ours and the peer's.
+    sockaddrs: RefCell<Option<Box<SockAddrs>>>,
     /// The id in the worker's table.
     token: u64,
     next_seq: Cell<u64>,
@@ -85,16 +96,30 @@ impl Endpoint {
         &self.worker
     }
 
+    #[inline]
+    fn wired(&self) -> &Wired {
+        match self.wired.get() {
+            Some(wired) => wired,
+            None => self.worker.not_yet_wired(),
+        }
+    }
+
+    /// Whether the peer is known.
+    #[inline]
+    pub fn is_wired(&self) -> bool {
+        self.wired.get().is_some()
+    }
+
     pub fn config(&self) -> &EpConfig {
-        &self.config
+        &self.wired().config
     }
 
     pub fn am_lane(&self) -> &dyn uct::Ep {
-        &*self.am
+        &*self.wired().am
     }
 
     pub fn lanes(&self) -> &[Rc<dyn uct::Ep>] {
-        &self.lanes
+        &self.wired().lanes
     }
 
     /// The lane that reads the peer's memory.
@@ -126,14 +151,20 @@ impl Endpoint {
 
     /// The peer's side of the connection.
     pub fn peer_origin(&self) -> Origin {
-        Origin {
-            worker: self.remote_worker,
-            conn: self.origin.conn,
-        }
+        self.peer.get()
+    }
+
+    /// Addresses of a connection by socket address: ours, if it is known, and the peer's.
+    pub fn sockaddrs(&self) -> Option<SockAddrs> {
+        self.sockaddrs.borrow().as_deref().copied()
+    }
+
+    pub(in crate::ucp) fn set_sockaddrs(&self, local: Option<SocketAddr>, remote: SocketAddr) {
+        *self.sockaddrs.borrow_mut() = Some(Box::new(SockAddrs { local, remote }));
     }
 
     pub fn remote_worker(&self) -> u64 {
-        self.remote_worker
+        self.peer.get().worker
     }
 
     pub fn peer_name(&self) -> &str {
@@ -188,7 +219,7 @@ impl Endpoint {
 
     /// Transport and device of each lane, as C strings that live as long as the worker.
     pub fn transports(&self) -> Vec<(*const c_char, *const c_char)> {
-        let lanes = self.config.lanes.all.iter();
+        let lanes = self.config().lanes.all.iter();
         lanes
             .filter_map(|lane| self.worker.rsc_names(lane.rsc_index))
             .collect()

@@ -83,7 +83,7 @@ impl Endpoint {
     }
 
     fn post_control(&self, id: u8, bytes: &[u8]) -> Result<Post> {
-        self.am.am_bcopy(
+        self.am_lane().am_bcopy(
             id,
             bytes.len(),
             &mut |dst| match dst.get_mut(..bytes.len()) {
@@ -104,7 +104,7 @@ impl Endpoint {
         let header = wireup::Wireup {
             kind: wireup::Kind::Request,
             origin: self.origin,
-            to: self.remote_worker,
+            to: self.remote_worker(),
         };
         let address = self.worker.address();
         let mut bytes: SmallVec<[u8; 64]> = SmallVec::from_elem(0, wireup::Wireup::LEN);
@@ -119,11 +119,15 @@ impl Endpoint {
 
     /// Tells the peer that this side of the connection is gone, as far as the lane takes it now.
     pub(super) fn say_closed(self: &Rc<Self>) {
-        if self.announced.get() && self.failed.get().is_none() && !self.is_blocked() {
+        if self.is_wired()
+            && self.announced.get()
+            && self.failed.get().is_none()
+            && !self.is_blocked()
+        {
             let header = wireup::Wireup {
                 kind: wireup::Kind::Closed,
                 origin: self.origin,
-                to: self.remote_worker,
+                to: self.remote_worker(),
             };
             self.send_control(am::WIREUP, wireup::Wireup::LEN, |w| header.encode(w));
         }
@@ -136,7 +140,7 @@ impl Endpoint {
             let tried = match front {
                 None => {
                     if self.failed.get().is_none() {
-                        self.fast_max.set(self.config.fast_max);
+                        self.fast_max.set(self.config().fast_max);
                     }
                     return true;
                 }
@@ -164,6 +168,9 @@ impl Endpoint {
 
     /// Takes one step of whatever the request is doing.
     fn run(self: &Rc<Self>, req: ReqRef) -> Tried {
+        if !self.is_wired() {
+            return Tried::Blocked;
+        }
         match req.take_op() {
             Op::Eager(flight) => {
                 let sync = flight.stage().is_sync();

@@ -63,7 +63,7 @@ pub struct LaneSpec {
 }
 
 /// The lanes of an endpoint. Equal for all endpoints that are alike, so it can be a key.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Lanes {
     pub all: SmallVec<[LaneSpec; 4]>,
     /// Eager messages and control.

@@ -7,6 +7,7 @@
 
 pub mod amsg;
 pub mod rndv;
+pub mod sockaddr;
 pub mod stream;
 pub mod tag;
 pub mod wireup;

@@ -1,5 +1,7 @@
 //! Connecting endpoints: a peer tells which endpoint of its leads here, so that we can answer.
 
+pub mod sockaddr;
+
 use crate::ucp::address;
 use crate::ucp::wire::wireup::{Kind, Wireup};
 use crate::ucp::worker::Worker;

@@ -12,8 +12,10 @@ use crate::sys::event::{EventSet, random_u64};
 use crate::ucp::address::{self, AddressFlags, TlAddress, TlId, WorkerAddress};
 use crate::ucp::am::ActiveMessages;
 use crate::ucp::context::{Context, Features};
+use crate::ucp::ep::Wired;
 use crate::ucp::request::RequestPool;
 use crate::ucp::tag::TagMatching;
+use crate::ucp::wireup::sockaddr::SockaddrWireup;
 use crate::ucs::status::{Error, Result};
 use crate::uct::{DeviceKind, IfaceParams};
 
@@ -111,6 +113,10 @@ impl Worker {
             has_work: Cell::new(false),
             address: RefCell::new(None),
             names: c_names(&context),
+            cm: SockaddrWireup::default(),
+            sockaddr_rounds: Cell::new(0),
+            client_id: params.client_id,
+            not_yet_wired: Wired::not_yet(),
             stream_ready: RefCell::default(),
             context,
         });

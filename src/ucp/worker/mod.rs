@@ -29,10 +29,11 @@ use self::lock::WorkerLock;
 use crate::sys::event::EventSet;
 use crate::ucp::am::ActiveMessages;
 use crate::ucp::context::{Context, OpenIface};
-use crate::ucp::ep::{Endpoint, EpConfig};
+use crate::ucp::ep::{Endpoint, EpConfig, Wired};
 use crate::ucp::request::{Callback, ReqRef, RequestPool, TagInfo};
 use crate::ucp::tag::TagMatching;
 use crate::ucp::wire::Origin;
+use crate::ucp::wireup::sockaddr::SockaddrWireup;
 use crate::ucs::status::Result;
 use crate::uct::Md;
 
@@ -74,7 +75,7 @@ pub enum Posted {
 
 /// A worker.
 pub struct Worker {
-    this: Weak<Worker>,
+    pub(in crate::ucp) this: Weak<Worker>,
     context: Arc<Context>,
     uid: u64,
     thread_mode: ThreadMode,
@@ -110,6 +111,13 @@ pub struct Worker {
     address: RefCell<Option<Rc<[u8]>>>,
     /// Transport and device of each resource, for C.
     names: Vec<(CString, CString)>,
+    /// Connections by socket address that are being made.
+    pub(in crate::ucp) cm: SockaddrWireup,
+    /// Rounds since they were looked at.
+    sockaddr_rounds: Cell<u32>,
+    client_id: u64,
+    /// What endpoints without a known peer have for lanes.
+    not_yet_wired: Wired,
     /// Tokens of endpoints that have stream data.
     pub(in crate::ucp) stream_ready: RefCell<VecDeque<u64>>,
 }
@@ -122,6 +130,15 @@ impl Worker {
 
     pub fn context(&self) -> &Arc<Context> {
         &self.context
+    }
+
+    /// What clients are told apart by at their server, `UCP_WORKER_PARAM_FIELD_CLIENT_ID`.
+    pub fn client_id(&self) -> u64 {
+        self.client_id
+    }
+
+    pub(in crate::ucp) fn not_yet_wired(&self) -> &Wired {
+        &self.not_yet_wired
     }
 
     pub fn uid(&self) -> u64 {

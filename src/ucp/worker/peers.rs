@@ -12,6 +12,7 @@ use crate::ucp::ep::{Endpoint, EpConfig, EpOptions};
 use crate::ucp::print::{Scope, used_transports};
 use crate::ucp::select::Lanes;
 use crate::ucp::wire::Origin;
+use crate::ucp::wire::sockaddr::{BY_SOCKADDR, SERVER};
 use crate::ucs::status::Result;
 use crate::uct::DeviceKind;
 
@@ -53,6 +54,14 @@ impl Worker {
         self.endpoints.borrow().get(&token).cloned()
     }
 
+    /// The endpoint of this number whose server has not answered yet.
+    fn unwired_endpoint(&self, conn: u32) -> Option<Rc<Endpoint>> {
+        let endpoints = self.endpoints.borrow();
+        let mut all = endpoints.values();
+        all.find(|ep| ep.origin().conn == conn && !ep.is_wired())
+            .cloned()
+    }
+
     /// The endpoint that leads back to a peer's endpoint.
     pub fn endpoint_of(&self, origin: Origin) -> Option<Rc<Endpoint>> {
         self.by_origin.borrow().get(&origin).cloned()
@@ -67,6 +76,13 @@ impl Worker {
         let Some(this) = self.this.upgrade() else {
             return Ok(());
         };
+        if origin.conn & BY_SOCKADDR != 0 {
+            // A server may speak before its answer has come by the other way.
+            if let Some(ep) = self.unwired_endpoint(origin.conn & !SERVER) {
+                ep.wire(address, origin);
+            }
+            return Ok(());
+        }
         let ep = Endpoint::create(&this, address, origin.conn, EpOptions::default())?;
         ep.set_announced(true);
         Ok(())
@@ -86,15 +102,22 @@ impl Worker {
 
     pub(in crate::ucp) fn register_endpoint(
         &self,
-        origin: Origin,
+        origin: Option<Origin>,
         make: impl FnOnce(u64) -> Result<Rc<Endpoint>>,
     ) -> Result<Rc<Endpoint>> {
         let token = self.next_token.get() + 1;
         self.next_token.set(token);
         let ep = make(token)?;
         self.endpoints.borrow_mut().insert(token, ep.clone());
-        self.by_origin.borrow_mut().insert(origin, ep.clone());
+        if let Some(origin) = origin {
+            self.bind_origin(origin, &ep);
+        }
         Ok(ep)
+    }
+
+    /// Messages of the peer's endpoint `origin` are for `ep`.
+    pub(in crate::ucp) fn bind_origin(&self, origin: Origin, ep: &Rc<Endpoint>) {
+        self.by_origin.borrow_mut().insert(origin, ep.clone());
     }
 
     pub(in crate::ucp) fn forget_endpoint(&self, ep: &Rc<Endpoint>) {

@@ -33,6 +33,9 @@ impl Worker {
         if count == 0 {
             count += self.idle_round();
         }
+        if self.cm.is_active() {
+            count += self.sockaddr_round();
+        }
         if self.has_work.get() {
             count += self.work_off();
         }
@@ -49,6 +52,18 @@ impl Worker {
         }
         self.idle_rounds.set(0);
         self.look_around()
+    }
+
+    /// Now and then looks at connections by socket address: it takes a system call.
+    #[cold]
+    fn sockaddr_round(&self) -> usize {
+        let rounds = self.sockaddr_rounds.get() + 1;
+        if rounds < IDLE_ROUNDS {
+            self.sockaddr_rounds.set(rounds);
+            return 0;
+        }
+        self.sockaddr_rounds.set(0);
+        self.poll_sockaddr()
     }
 
     /// Polls the interfaces that no endpoint uses, if that is due.

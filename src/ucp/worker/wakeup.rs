@@ -20,6 +20,17 @@ impl Worker {
         }
     }
 
+    /// The worker's sleep also ends when `fd` becomes readable.
+    pub(in crate::ucp) fn wake_by(&self, fd: RawFd) -> Result<()> {
+        let Some(events) = &self.events else {
+            return Ok(());
+        };
+        events.add(fd).map_err(|e| {
+            crate::ucs_error!("a descriptor can't wake the worker: {e}");
+            Error::IoError
+        })
+    }
+
     fn event_set(&self) -> Result<&EventSet> {
         self.events.as_ref().ok_or(Error::Unsupported)
     }
@@ -44,6 +55,10 @@ impl Worker {
         if events.clear() || !self.failed.borrow().is_empty() {
             return Err(Error::Busy);
         }
+        if self.cm.is_active() && self.cm.is_ready() {
+            self.wake_quiet_ifaces();
+            return Err(Error::Busy);
+        }
         let blocked = self.is_blocked();
         for open in &self.ifaces {
             if open.iface.arm(blocked)? == Arm::Busy {
@@ -57,6 +72,7 @@ impl Worker {
     /// Something is waiting: the next progress must look everywhere.
     fn wake_quiet_ifaces(&self) {
         self.idle_rounds.set(IDLE_ROUNDS);
+        self.sockaddr_rounds.set(IDLE_ROUNDS);
         self.last_look.set(None);
     }
 

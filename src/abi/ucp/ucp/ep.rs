@@ -3,10 +3,11 @@
 use std::rc::Rc;
 
 use crate::abi::prelude::*;
-use crate::abi::support::cfile;
+use crate::abi::support::{cfile, sockaddr};
 use crate::abi::ucp::convert::{self, Kind};
 use crate::ucp::address;
 use crate::ucp::ep::{Endpoint, EpOptions, ErrorHandler, ErrorMode};
+use crate::ucp::listener::ConnRequest;
 use crate::ucp::print;
 use crate::ucp::worker::{Posted, ReqOptions};
 
@@ -32,13 +33,6 @@ pub(in crate::abi::ucp) fn close(
 unsafe fn create(worker: ucp_worker_h, params: *const ucp_ep_params_t) -> Result<ucp_ep_h, Error> {
     // SAFETY: forwarded to the caller.
     let p = unsafe { Params::new(params) }?;
-    if p.mask() & (UCP_EP_PARAM_FIELD_CONN_REQUEST | UCP_EP_PARAM_FIELD_SOCK_ADDR) != 0 {
-        return Err(Error::NotImplemented);
-    }
-    let Some(foreign) = crate::field!(p, UCP_EP_PARAM_FIELD_REMOTE_ADDRESS, address) else {
-        crate::ucs_error!("ucp_ep_create: no remote address");
-        return Err(Error::InvalidParam);
-    };
     let mode = crate::field!(p, UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE, err_mode);
     let handler = crate::field!(p, UCP_EP_PARAM_FIELD_ERR_HANDLER, err_handler);
     let user_data = crate::field!(p, UCP_EP_PARAM_FIELD_USER_DATA, user_data);
@@ -77,6 +71,31 @@ unsafe fn create(worker: ucp_worker_h, params: *const ucp_ep_params_t) -> Result
         // SAFETY: a terminated string or NULL, by the API.
         name: name.and_then(|name| unsafe { convert::name(name) }),
     };
+    // SAFETY: forwarded to the caller.
+    unsafe {
+        if p.has(UCP_EP_PARAM_FIELD_CONN_REQUEST) {
+            by_request(worker, &p, options)
+        } else if p.has(UCP_EP_PARAM_FIELD_SOCK_ADDR) {
+            by_sockaddr(worker, &p, options)
+        } else {
+            by_address(worker, &p, options)
+        }
+    }
+}
+
+/// To a worker whose address is known.
+///
+/// # Safety
+/// As `ucp_ep_create`.
+unsafe fn by_address(
+    worker: ucp_worker_h,
+    p: &Params<'_, ucp_ep_params_t>,
+    options: EpOptions,
+) -> Result<ucp_ep_h, Error> {
+    let Some(foreign) = crate::field!(p, UCP_EP_PARAM_FIELD_REMOTE_ADDRESS, address) else {
+        crate::ucs_error!("ucp_ep_create: no remote address");
+        return Err(Error::InvalidParam);
+    };
     // SAFETY: an address of any content, by the API.
     let packed = unsafe { convert::foreign_address(foreign) }?;
     let address = address::decode(&packed).map_err(|e| convert::bad_address(&e))?;
@@ -84,6 +103,62 @@ unsafe fn create(worker: ucp_worker_h, params: *const ucp_ep_params_t) -> Result
     unsafe {
         convert::with_worker(worker, |worker| {
             let ep = worker.create_endpoint(&address, options)?;
+            Ok(convert::ep_handle(&ep))
+        })
+    }
+}
+
+/// To whoever listens at a socket address.
+///
+/// # Safety
+/// As `ucp_ep_create`.
+unsafe fn by_sockaddr(
+    worker: ucp_worker_h,
+    p: &Params<'_, ucp_ep_params_t>,
+    options: EpOptions,
+) -> Result<ucp_ep_h, Error> {
+    let flags = crate::field!(p, UCP_EP_PARAM_FIELD_FLAGS, flags).unwrap_or(0);
+    let remote = crate::field!(p, UCP_EP_PARAM_FIELD_SOCK_ADDR, sockaddr);
+    let remote = remote.ok_or(Error::InvalidParam)?;
+    if u64::from(flags) & u64::from(UCP_EP_PARAMS_FLAGS_CLIENT_SERVER) == 0 {
+        crate::ucs_error!(
+            "ucp_ep_create: a socket address needs UCP_EP_PARAMS_FLAGS_CLIENT_SERVER"
+        );
+        return Err(Error::InvalidParam);
+    }
+    let with_id = u64::from(flags) & u64::from(UCP_EP_PARAMS_FLAGS_SEND_CLIENT_ID) != 0;
+    let local = crate::field!(p, UCP_EP_PARAM_FIELD_LOCAL_SOCK_ADDR, local_sockaddr);
+    // SAFETY: forwarded to the caller.
+    unsafe {
+        let remote = sockaddr::read(remote.addr)?;
+        let local = match local {
+            Some(local) => Some(sockaddr::read(local.addr)?),
+            None => None,
+        };
+        convert::with_worker(worker, |worker| {
+            let ep = worker.connect_to(remote, local, with_id, options)?;
+            Ok(convert::ep_handle(&ep))
+        })
+    }
+}
+
+/// To a client that a listener was told of. The request is used up, also by failure.
+///
+/// # Safety
+/// As `ucp_ep_create`.
+unsafe fn by_request(
+    worker: ucp_worker_h,
+    p: &Params<'_, ucp_ep_params_t>,
+    options: EpOptions,
+) -> Result<ucp_ep_h, Error> {
+    let request = crate::field!(p, UCP_EP_PARAM_FIELD_CONN_REQUEST, conn_request);
+    let request = request.filter(|request| !request.is_null());
+    let request = request.ok_or(Error::InvalidParam)?;
+    // SAFETY: a request that has not been answered; it is the callee's from here on.
+    unsafe {
+        let request = Box::from_raw(request.cast::<ConnRequest>());
+        convert::with_worker(worker, |worker| {
+            let ep = worker.accept_request(*request, options)?;
             Ok(convert::ep_handle(&ep))
         })
     }
@@ -233,8 +308,29 @@ pub unsafe extern "C" fn ucp_ep_query(ep: ucp_ep_h, attr: *mut ucp_ep_attr_t) ->
             convert::c_name(&ep.name())
         );
         if attrs.wants(UCP_EP_ATTR_FIELD_LOCAL_SOCKADDR | UCP_EP_ATTR_FIELD_REMOTE_SOCKADDR) {
-            // Only endpoints made through a listener have one.
-            return Error::NotConnected.into();
+            // Only endpoints made by a socket address have them.
+            let Some(ends) = ep.sockaddrs() else {
+                return Error::NotConnected.into();
+            };
+            let remote = sockaddr::storage(&ends.remote);
+            crate::set_field!(
+                attrs,
+                UCP_EP_ATTR_FIELD_REMOTE_SOCKADDR,
+                remote_sockaddr,
+                remote
+            );
+            if attrs.wants(UCP_EP_ATTR_FIELD_LOCAL_SOCKADDR) {
+                let Some(local) = ends.local else {
+                    return Error::NotConnected.into();
+                };
+                let local = sockaddr::storage(&local);
+                crate::set_field!(
+                    attrs,
+                    UCP_EP_ATTR_FIELD_LOCAL_SOCKADDR,
+                    local_sockaddr,
+                    local
+                );
+            }
         }
         crate::set_field!(
             attrs,

@@ -28,14 +28,14 @@ pub struct CmConn {
 pub enum Polled {
     Nothing,
     Frame(Frame),
-    /// It is over. `Rejected`: nobody listens there; `ConnectionReset`: the other side has gone.
+    /// It is over. `NotConnected`: nobody listens there; `ConnectionReset`: the other side has gone.
     Failed(Error),
 }
 
 /// The status for a connection that did not come about.
 pub fn connect_error(error: &io::Error) -> Error {
     match error.raw_os_error() {
-        Some(libc::ECONNREFUSED) => Error::Rejected,
+        Some(libc::ECONNREFUSED) => Error::NotConnected,
         Some(libc::ETIMEDOUT | libc::ENETUNREACH | libc::EHOSTUNREACH) => Error::Unreachable,
         Some(libc::EMFILE | libc::ENFILE) => Error::IoError,
         Some(libc::EADDRINUSE | libc::EADDRNOTAVAIL) => Error::InvalidAddr,

@@ -200,14 +200,14 @@ mod tests {
     }
 
     #[test]
-    fn nobody_listening_is_a_rejection() {
+    fn nobody_listening_is_told() {
         let address = listener().address();
         let client = CmConn::connect(address, None).expect("begins");
         let end = until(|| match client.poll() {
             Polled::Failed(error) => Some(error),
             _ => None,
         });
-        assert_eq!(end, Error::Rejected);
+        assert_eq!(end, Error::NotConnected);
     }
 
     #[test]

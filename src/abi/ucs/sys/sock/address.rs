@@ -404,7 +404,7 @@ pub(super) unsafe fn family_of(addr: *const sockaddr) -> Option<sa_family_t> {
 ///
 /// # Safety
 /// As [`sockaddr_of`].
-pub(super) unsafe fn known(addr: *const sockaddr) -> Result<SocketAddr, Error> {
+pub(in crate::abi) unsafe fn known(addr: *const sockaddr) -> Result<SocketAddr, Error> {
     // SAFETY: as the caller promises.
     unsafe { sockaddr_of(addr) }.ok_or_else(|| {
         // SAFETY: as the caller promises.

@@ -1,0 +1,50 @@
+//! What an endpoint has once its peer is known: lanes and the configuration that goes with them.
+//!
+//! An endpoint made from a worker address has them from the start. One made from a socket address
+//! has none until the server answers; meanwhile what is posted waits in the endpoint's queue.
+
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use super::EpConfig;
+use crate::ucs::status::Result;
+use crate::uct::{self, Ep, Post};
+
+/// See the module.
+pub struct Wired {
+    /// The lane of active messages, one of `lanes`.
+    pub am: Rc<dyn uct::Ep>,
+    pub config: Rc<EpConfig>,
+    /// All lanes, in the order of `config.lanes`.
+    pub lanes: SmallVec<[Rc<dyn uct::Ep>; 3]>,
+}
+
+impl Wired {
+    /// What stands in for lanes that are not there yet.
+    pub fn not_yet() -> Wired {
+        Wired {
+            am: Rc::new(NoLane),
+            config: Rc::new(EpConfig::unwired()),
+            lanes: SmallVec::new(),
+        }
+    }
+}
+
+/// A lane that never has room.
+struct NoLane;
+
+impl Ep for NoLane {
+    fn am_short(&self, _id: u8, _header: u64, _payload: &[u8]) -> Result<Post> {
+        Ok(Post::NoResource)
+    }
+
+    fn am_bcopy(
+        &self,
+        _id: u8,
+        _max_len: usize,
+        _pack: &mut dyn FnMut(&mut [u8]) -> usize,
+    ) -> Result<Post> {
+        Ok(Post::NoResource)
+    }
+}

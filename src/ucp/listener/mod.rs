@@ -1,0 +1,84 @@
+//! Listeners: workers that others connect to by a socket address.
+//!
+//! ```text
+//! client                                     server
+//! endpoint by socket address -- HELLO -----> connection request: the user's handler
+//!    | unwired: what is posted waits            | accepted: an endpoint to the client's address
+//! wired <-------------------- ACCEPT --------   |
+//! failed (REJECTED) <-------- REJECT -------- or refused
+//! ```
+//!
+//! The frames carry worker addresses, so that lanes are chosen as for any other endpoint; the
+//! connection over which they went is closed when both sides know each other.
+
+mod request;
+
+use core::ffi::c_void;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+pub use request::ConnRequest;
+
+use crate::ucp::worker::Worker;
+use crate::ucs::status::{Error, Result};
+use crate::uct::tcp::cm::CmListener;
+
+/// `ucp_listener_conn_callback_t`: connection request, argument.
+pub type ConnCb = unsafe extern "C" fn(*mut c_void, *mut c_void);
+/// `ucp_listener_accept_callback_t`: endpoint, argument.
+pub type AcceptCb = unsafe extern "C" fn(*mut c_void, *mut c_void);
+
+/// Whom to tell of a client.
+#[derive(Clone, Copy)]
+pub enum Handler {
+    /// The user decides about the request.
+    Request(ConnCb, *mut c_void),
+    /// Every client is accepted; the user gets its endpoint.
+    Accept(AcceptCb, *mut c_void),
+}
+
+/// See the module.
+pub struct Listener {
+    worker: Rc<Worker>,
+    key: u64,
+    address: SocketAddr,
+}
+
+impl Listener {
+    /// Listens at `address`, as long as the value lives.
+    ///
+    /// # Errors
+    /// As [`CmListener::open`]; `Unsupported` when the context has no TCP.
+    pub fn open(worker: &Rc<Worker>, address: SocketAddr, handler: Handler) -> Result<Listener> {
+        let context = worker.context();
+        if !context.resources.iter().any(|rsc| rsc.tl_name() == "tcp") {
+            crate::ucs_error!("a listener needs the transport tcp, which UCX_TLS doesn't allow");
+            return Err(Error::Unsupported);
+        }
+        let backlog = context.config.count("LISTENER_BACKLOG");
+        let backlog = backlog.and_then(|n| usize::try_from(n).ok());
+        let socket = CmListener::open(address, backlog, &context.config)?;
+        let address = socket.address();
+        let key = worker.cm.listen(worker, socket, handler)?;
+        Ok(Listener {
+            worker: worker.clone(),
+            key,
+            address,
+        })
+    }
+
+    pub fn worker(&self) -> &Rc<Worker> {
+        &self.worker
+    }
+
+    /// Where it listens, with the port that was chosen.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.worker.cm.remove(self.key);
+    }
+}

@@ -1,6 +1,7 @@
 //! System calls and raw memory: the only place, beside `abi` and a few named modules of the
 //! transports, where `unsafe` meets the operating system.
 
+pub mod atomic;
 pub mod cpu;
 pub mod doorbell;
 #[allow(unsafe_code)]

@@ -68,6 +68,16 @@ impl UserMem {
         part.len
     }
 
+    /// Copies as many bytes as both have to `dst`; the two may overlap. Neither is looked at
+    /// otherwise: other processes may write them meanwhile.
+    #[inline]
+    pub fn copy_to(&self, dst: UserMem) -> usize {
+        let len = self.len.min(dst.len);
+        // SAFETY: both are valid for `len` bytes by the promise of `new`.
+        unsafe { copy(self.ptr, dst.ptr, len) };
+        len
+    }
+
     /// Copies `src` to `offset` and returns how many bytes fitted.
     pub fn write_at(&self, offset: usize, src: &[u8]) -> usize {
         let part = self.part(offset, src.len());

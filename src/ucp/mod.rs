@@ -3,6 +3,7 @@
 pub mod address;
 #[allow(unsafe_code)]
 pub mod am;
+pub mod amo;
 pub mod config_table;
 pub mod context;
 pub mod dt;
@@ -15,6 +16,7 @@ pub mod proto;
 #[allow(unsafe_code)]
 pub mod request;
 pub mod rkey;
+pub mod rma;
 pub mod select;
 pub mod stream;
 pub mod tag;

@@ -79,6 +79,12 @@ pub trait Ep {
         Err(Error::Unsupported)
     }
 
+    /// Stops a [`Ep::get_zcopy`] or [`Ep::put_zcopy`] that is pending under this token: the local
+    /// memory is not touched any more, and no completion comes.
+    fn cancel(&self, token: u64) {
+        let _ = token;
+    }
+
     /// `Done` when all that was posted before has left this process for good (in the peer's
     /// memory, or in the kernel's hands); else `Pending`, and `Events::completed` tells.
     fn flush(&self, token: u64) -> Result<Post> {

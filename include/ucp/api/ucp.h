@@ -29,6 +29,7 @@
 extern "C" {
 #endif
 
+struct Asked;
 struct Wanted;
 struct ucp_am_handler_param;
 struct ucp_am_recv_param;
@@ -440,6 +441,9 @@ enum ucp_worker_attr_field {
 enum ucp_worker_address_attr_field {
     UCP_WORKER_ADDRESS_ATTR_FIELD_UID = (1 << 0),
 };
+
+/** What is asked for, before any check. */
+struct Asked;
 
 /** What `ucp_mem_map` is asked for. */
 struct Wanted;
@@ -858,7 +862,11 @@ void ucp_am_data_release(ucp_worker_h worker, void *data);
 /**
  * An atomic operation on the peer's memory at `remote_addr`, of the 4 or 8 bytes that `param`
  * says. `buffer` is the operand; with `UCP_OP_ATTR_FIELD_REPLY_BUFFER` the value before is written
- * there. `count` must be 1.
+ * there. `count` must be 1. A compare-and-swap compares with the operand, and swaps in what the
+ * reply buffer holds.
+ *
+ * Returns NULL if it has completed, a request, or an error as a pointer. Without a reply buffer it
+ * has completed at once; a flush makes sure that it has taken effect.
  */
 ucs_status_ptr_t ucp_atomic_op_nbx(ucp_ep_h ep,
                                    ucp_atomic_op_t opcode,
@@ -1127,7 +1135,11 @@ ucs_status_ptr_t ucp_put_nbx(ucp_ep_h ep,
                              ucp_rkey_h rkey,
                              const ucp_request_param_t *param);
 
-/** Reads `count` elements from the peer's memory at `remote_addr` to `buffer`. */
+/**
+ * Reads `count` elements from the peer's memory at `remote_addr` to `buffer`.
+ *
+ * Returns NULL if they are there, a request, or an error as a pointer.
+ */
 ucs_status_ptr_t ucp_get_nbx(ucp_ep_h ep,
                              void *buffer,
                              size_t count,

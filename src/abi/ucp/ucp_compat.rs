@@ -6,6 +6,7 @@ use crate::abi::prelude::*;
 use crate::abi::ucp::convert;
 use crate::abi::ucp::ucp::am as am_checks;
 use crate::abi::ucp::ucp::stream;
+use crate::abi::ucp::ucp::{amo, rma};
 use crate::ucp::am::{self, Handler, HandlerKind, OldHandlerFn};
 use crate::ucp::request::{Callback, flag};
 use crate::ucp::tag::{recv, send};
@@ -47,6 +48,66 @@ unsafe fn tag_send(
             send::post(ep, buf, tag, sync, options)
         })
     }
+}
+
+/// What the calls return whose name ends in nbi: nobody holds the request.
+fn forget(worker: &Rc<Worker>, posted: Result<Posted, Error>) -> ucs_status_t {
+    match posted {
+        Ok(Posted::Now(result, _)) => result.into(),
+        Err(error) => error.into(),
+        Ok(Posted::Later(req)) => {
+            req.free(&worker.requests);
+            Status::INPROGRESS
+        }
+    }
+}
+
+/// An atomic operation without a result.
+///
+/// # Safety
+/// As `ucp_atomic_post`.
+unsafe fn post(ep: ucp_ep_h, asked: amo::Asked) -> ucs_status_t {
+    // SAFETY: forwarded to the caller.
+    let posted = unsafe {
+        convert::with_ep(ep, |ep| {
+            let posted = amo::post(ep, asked, &ReqOptions::default());
+            Ok(wait(ep.worker(), posted))
+        })
+    };
+    posted.unwrap_or_else(Status::from)
+}
+
+/// # Safety
+/// As `ucp_atomic_add64`.
+unsafe fn add_to(
+    ep: ucp_ep_h,
+    operand: u64,
+    size: usize,
+    remote_addr: u64,
+    rkey: ucp_rkey_h,
+) -> ucs_status_t {
+    let asked = amo::Asked {
+        opcode: UCP_ATOMIC_OP_ADD,
+        operand,
+        size,
+        remote_addr,
+        rkey,
+        reply: core::ptr::null_mut(),
+    };
+    // SAFETY: forwarded to the caller.
+    unsafe { post(ep, asked) }
+}
+
+/// An atomic operation with a result, waited for.
+///
+/// # Safety
+/// As `ucp_atomic_fadd64`.
+unsafe fn fetch(ep: ucp_ep_h, asked: amo::Asked) -> ucs_status_t {
+    if asked.reply.is_null() {
+        return Error::InvalidParam.into();
+    }
+    // SAFETY: forwarded to the caller.
+    unsafe { post(ep, asked) }
 }
 
 /// Operations of `ucp_atomic_post`.
@@ -214,8 +275,23 @@ pub unsafe extern "C" fn ucp_put(
     remote_addr: u64,
     rkey: ucp_rkey_h,
 ) -> ucs_status_t {
-    let _ = (ep, buffer, length, remote_addr, rkey);
-    NOT_IMPLEMENTED
+    let options = convert::old_options(Callback::None);
+    // SAFETY: the caller's, as the API describes them.
+    let done = unsafe {
+        convert::with_ep(ep, |ep| {
+            let posted = rma::post_put(
+                ep,
+                buffer,
+                length,
+                convert::DT_BYTE,
+                remote_addr,
+                rkey,
+                &options,
+            );
+            Ok(wait(ep.worker(), posted))
+        })
+    };
+    done.unwrap_or_else(Status::from)
 }
 
 /// Blocking form of `ucp_get_nbx`.
@@ -227,8 +303,23 @@ pub unsafe extern "C" fn ucp_get(
     remote_addr: u64,
     rkey: ucp_rkey_h,
 ) -> ucs_status_t {
-    let _ = (ep, buffer, length, remote_addr, rkey);
-    NOT_IMPLEMENTED
+    let options = convert::old_options(Callback::None);
+    // SAFETY: the caller's, as the API describes them.
+    let done = unsafe {
+        convert::with_ep(ep, |ep| {
+            let posted = rma::post_get(
+                ep,
+                buffer,
+                length,
+                convert::DT_BYTE,
+                remote_addr,
+                rkey,
+                &options,
+            );
+            Ok(wait(ep.worker(), posted))
+        })
+    };
+    done.unwrap_or_else(Status::from)
 }
 
 /// Adds to 4 bytes of remote memory. Blocks.
@@ -239,8 +330,8 @@ pub unsafe extern "C" fn ucp_atomic_add32(
     remote_addr: u64,
     rkey: ucp_rkey_h,
 ) -> ucs_status_t {
-    let _ = (ep, add, remote_addr, rkey);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller's, as the API describes them.
+    unsafe { add_to(ep, add.into(), 4, remote_addr, rkey) }
 }
 
 /// Adds to 8 bytes of remote memory. Blocks.
@@ -251,8 +342,8 @@ pub unsafe extern "C" fn ucp_atomic_add64(
     remote_addr: u64,
     rkey: ucp_rkey_h,
 ) -> ucs_status_t {
-    let _ = (ep, add, remote_addr, rkey);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller's, as the API describes them.
+    unsafe { add_to(ep, add, 8, remote_addr, rkey) }
 }
 
 /// Adds to 4 bytes of remote memory; `*result` becomes the value before. Blocks.
@@ -264,8 +355,20 @@ pub unsafe extern "C" fn ucp_atomic_fadd32(
     rkey: ucp_rkey_h,
     result: *mut u32,
 ) -> ucs_status_t {
-    let _ = (ep, add, remote_addr, rkey, result);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller's, as the API describes them.
+    unsafe {
+        fetch(
+            ep,
+            amo::Asked {
+                opcode: UCP_ATOMIC_OP_ADD,
+                operand: add.into(),
+                size: 4,
+                remote_addr,
+                rkey,
+                reply: result.cast(),
+            },
+        )
+    }
 }
 
 /// Adds to 8 bytes of remote memory; `*result` becomes the value before. Blocks.
@@ -277,8 +380,20 @@ pub unsafe extern "C" fn ucp_atomic_fadd64(
     rkey: ucp_rkey_h,
     result: *mut u64,
 ) -> ucs_status_t {
-    let _ = (ep, add, remote_addr, rkey, result);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller's, as the API describes them.
+    unsafe {
+        fetch(
+            ep,
+            amo::Asked {
+                opcode: UCP_ATOMIC_OP_ADD,
+                operand: add,
+                size: 8,
+                remote_addr,
+                rkey,
+                reply: result.cast(),
+            },
+        )
+    }
 }
 
 /// Replaces 4 bytes of remote memory; `*result` becomes the value before. Blocks.
@@ -290,8 +405,20 @@ pub unsafe extern "C" fn ucp_atomic_swap32(
     rkey: ucp_rkey_h,
     result: *mut u32,
 ) -> ucs_status_t {
-    let _ = (ep, swap, remote_addr, rkey, result);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller's, as the API describes them.
+    unsafe {
+        fetch(
+            ep,
+            amo::Asked {
+                opcode: UCP_ATOMIC_OP_SWAP,
+                operand: swap.into(),
+                size: 4,
+                remote_addr,
+                rkey,
+                reply: result.cast(),
+            },
+        )
+    }
 }
 
 /// Replaces 8 bytes of remote memory; `*result` becomes the value before. Blocks.
@@ -303,8 +430,20 @@ pub unsafe extern "C" fn ucp_atomic_swap64(
     rkey: ucp_rkey_h,
     result: *mut u64,
 ) -> ucs_status_t {
-    let _ = (ep, swap, remote_addr, rkey, result);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller's, as the API describes them.
+    unsafe {
+        fetch(
+            ep,
+            amo::Asked {
+                opcode: UCP_ATOMIC_OP_SWAP,
+                operand: swap,
+                size: 8,
+                remote_addr,
+                rkey,
+                reply: result.cast(),
+            },
+        )
+    }
 }
 
 /// Replaces 4 bytes of remote memory if they are `compare`; `*result` becomes the value before.
@@ -318,8 +457,25 @@ pub unsafe extern "C" fn ucp_atomic_cswap32(
     rkey: ucp_rkey_h,
     result: *mut u32,
 ) -> ucs_status_t {
-    let _ = (ep, compare, swap, remote_addr, rkey, result);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller's, as the API describes them; the result's place holds the new value
+    // first.
+    unsafe {
+        if result.is_null() {
+            return Error::InvalidParam.into();
+        }
+        result.write_unaligned(swap);
+        fetch(
+            ep,
+            amo::Asked {
+                opcode: UCP_ATOMIC_OP_CSWAP,
+                operand: compare.into(),
+                size: 4,
+                remote_addr,
+                rkey,
+                reply: result.cast(),
+            },
+        )
+    }
 }
 
 /// Replaces 8 bytes of remote memory if they are `compare`; `*result` becomes the value before.
@@ -333,8 +489,25 @@ pub unsafe extern "C" fn ucp_atomic_cswap64(
     rkey: ucp_rkey_h,
     result: *mut u64,
 ) -> ucs_status_t {
-    let _ = (ep, compare, swap, remote_addr, rkey, result);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller's, as the API describes them; the result's place holds the new value
+    // first.
+    unsafe {
+        if result.is_null() {
+            return Error::InvalidParam.into();
+        }
+        result.write_unaligned(swap);
+        fetch(
+            ep,
+            amo::Asked {
+                opcode: UCP_ATOMIC_OP_CSWAP,
+                operand: compare,
+                size: 8,
+                remote_addr,
+                rkey,
+                reply: result.cast(),
+            },
+        )
+    }
 }
 
 /// Changes parameters of an endpoint. No longer of use.
@@ -635,8 +808,23 @@ pub unsafe extern "C" fn ucp_put_nbi(
     remote_addr: u64,
     rkey: ucp_rkey_h,
 ) -> ucs_status_t {
-    let _ = (ep, buffer, length, remote_addr, rkey);
-    NOT_IMPLEMENTED
+    let options = convert::old_options(Callback::None);
+    // SAFETY: the caller's, as the API describes them.
+    let posted = unsafe {
+        convert::with_ep(ep, |ep| {
+            let posted = rma::post_put(
+                ep,
+                buffer,
+                length,
+                convert::DT_BYTE,
+                remote_addr,
+                rkey,
+                &options,
+            );
+            Ok(forget(ep.worker(), posted))
+        })
+    };
+    posted.unwrap_or_else(Status::from)
 }
 
 /// Older form of `ucp_put_nbx`.
@@ -649,8 +837,21 @@ pub unsafe extern "C" fn ucp_put_nb(
     rkey: ucp_rkey_h,
     cb: ucp_send_callback_t,
 ) -> ucs_status_ptr_t {
-    let _ = (ep, buffer, length, remote_addr, rkey, cb);
-    NOT_IMPLEMENTED_PTR
+    let options = convert::old_options(cb.map_or(Callback::None, Callback::Send));
+    // SAFETY: the caller's, as the API describes them.
+    unsafe {
+        convert::status_ptr_of(convert::with_ep(ep, |ep| {
+            rma::post_put(
+                ep,
+                buffer,
+                length,
+                convert::DT_BYTE,
+                remote_addr,
+                rkey,
+                &options,
+            )
+        }))
+    }
 }
 
 /// Older form of `ucp_get_nbx`: without a request, completed by a flush.
@@ -662,8 +863,23 @@ pub unsafe extern "C" fn ucp_get_nbi(
     remote_addr: u64,
     rkey: ucp_rkey_h,
 ) -> ucs_status_t {
-    let _ = (ep, buffer, length, remote_addr, rkey);
-    NOT_IMPLEMENTED
+    let options = convert::old_options(Callback::None);
+    // SAFETY: the caller's, as the API describes them.
+    let posted = unsafe {
+        convert::with_ep(ep, |ep| {
+            let posted = rma::post_get(
+                ep,
+                buffer,
+                length,
+                convert::DT_BYTE,
+                remote_addr,
+                rkey,
+                &options,
+            );
+            Ok(forget(ep.worker(), posted))
+        })
+    };
+    posted.unwrap_or_else(Status::from)
 }
 
 /// Older form of `ucp_get_nbx`.
@@ -676,8 +892,21 @@ pub unsafe extern "C" fn ucp_get_nb(
     rkey: ucp_rkey_h,
     cb: ucp_send_callback_t,
 ) -> ucs_status_ptr_t {
-    let _ = (ep, buffer, length, remote_addr, rkey, cb);
-    NOT_IMPLEMENTED_PTR
+    let options = convert::old_options(cb.map_or(Callback::None, Callback::Send));
+    // SAFETY: the caller's, as the API describes them.
+    unsafe {
+        convert::status_ptr_of(convert::with_ep(ep, |ep| {
+            rma::post_get(
+                ep,
+                buffer,
+                length,
+                convert::DT_BYTE,
+                remote_addr,
+                rkey,
+                &options,
+            )
+        }))
+    }
 }
 
 /// Older form of `ucp_atomic_op_nbx`, without a result. `op_size` is 4 or 8 bytes.
@@ -690,8 +919,26 @@ pub unsafe extern "C" fn ucp_atomic_post(
     remote_addr: u64,
     rkey: ucp_rkey_h,
 ) -> ucs_status_t {
-    let _ = (ep, opcode, value, op_size, remote_addr, rkey);
-    NOT_IMPLEMENTED
+    let opcode = match opcode {
+        UCP_ATOMIC_POST_OP_ADD => UCP_ATOMIC_OP_ADD,
+        UCP_ATOMIC_POST_OP_AND => UCP_ATOMIC_OP_AND,
+        UCP_ATOMIC_POST_OP_OR => UCP_ATOMIC_OP_OR,
+        UCP_ATOMIC_POST_OP_XOR => UCP_ATOMIC_OP_XOR,
+        other => {
+            crate::ucs_error!("ucp_atomic_post: {other} is not an operation");
+            return Error::InvalidParam.into();
+        }
+    };
+    let asked = amo::Asked {
+        opcode,
+        operand: value,
+        size: op_size,
+        remote_addr,
+        rkey,
+        reply: core::ptr::null_mut(),
+    };
+    // SAFETY: the caller's, as the API describes them.
+    unsafe { post(ep, asked) }
 }
 
 /// Older form of `ucp_atomic_op_nbx`, with a result. `op_size` is 4 or 8 bytes.
@@ -706,8 +953,25 @@ pub unsafe extern "C" fn ucp_atomic_fetch_nb(
     rkey: ucp_rkey_h,
     cb: ucp_send_callback_t,
 ) -> ucs_status_ptr_t {
-    let _ = (ep, opcode, value, result, op_size, remote_addr, rkey, cb);
-    NOT_IMPLEMENTED_PTR
+    // The numbers of the operations are those of `ucp_atomic_op_t`.
+    let asked = amo::Asked {
+        opcode,
+        operand: value,
+        size: op_size,
+        remote_addr,
+        rkey,
+        reply: result,
+    };
+    let options = convert::old_options(cb.map_or(Callback::None, Callback::Send));
+    // SAFETY: the caller's, as the API describes them.
+    unsafe {
+        convert::status_ptr_of(convert::with_ep(ep, |ep| {
+            if result.is_null() {
+                return Err(Error::InvalidParam);
+            }
+            amo::post(ep, asked, &options)
+        }))
+    }
 }
 
 /// Older form of `ucp_worker_flush_nbx`. `flags` must be 0.

@@ -17,6 +17,9 @@ use crate::ucs::status::{Error, Result};
 use crate::uct::{IoVec, IoVecMut};
 use smallvec::SmallVec;
 
+/// Bytes of the buffer through which a generic datatype's bytes go to and from shared memory.
+const BOUNCE: usize = 4096;
+
 /// The class of a `ucp_datatype_t`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DtClass {
@@ -78,6 +81,34 @@ impl SendBuf {
             SendBuf::Iov(iov) => iov.read_at(offset, dst),
             SendBuf::Generic(state) => state.pack(offset, dst),
         }
+    }
+
+    /// Copies the whole message to `dst`, which has room for it.
+    pub fn copy_to(&self, dst: UserMem) -> Result<()> {
+        match self {
+            SendBuf::Contig(mem) => {
+                mem.copy_to(dst);
+            }
+            SendBuf::Iov(iov) => {
+                let mut at = 0;
+                iov.for_parts(0, iov.len(), usize::MAX, |part| {
+                    at += part.copy_to(dst.part(at, part.len()));
+                });
+            }
+            SendBuf::Generic(state) => {
+                let mut bounce = [0; BOUNCE];
+                let mut at = 0;
+                while at < state.len() {
+                    let packed = state.pack(at, &mut bounce);
+                    if packed == 0 {
+                        return Err(Error::InvalidParam);
+                    }
+                    dst.write_at(at, bounce.get(..packed).unwrap_or_default());
+                    at += packed;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The pieces of memory that hold `len` bytes from `offset` on, and how many bytes they
@@ -155,6 +186,32 @@ impl RecvBuf {
             }
             RecvBuf::Generic(state) => state.unpack(offset, src),
         }
+    }
+
+    /// Fills it with the bytes at `src`, which has as many. The error is a generic datatype's
+    /// own.
+    pub fn copy_from(&self, src: UserMem) -> Result<()> {
+        match self {
+            RecvBuf::Contig(mem) => {
+                src.copy_to(*mem);
+            }
+            RecvBuf::Iov(iov) => {
+                let mut at = 0;
+                iov.for_parts(0, iov.len(), usize::MAX, |part| {
+                    at += src.part(at, part.len()).copy_to(part);
+                });
+            }
+            RecvBuf::Generic(state) => {
+                let mut bounce = [0; BOUNCE];
+                let mut at = 0;
+                while at < state.len().min(src.len()) {
+                    let n = src.read_at(at, &mut bounce);
+                    state.unpack(at, bounce.get(..n).unwrap_or_default())?;
+                    at += n;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// As [`SendBuf::pieces`].

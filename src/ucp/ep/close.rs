@@ -14,6 +14,8 @@ impl Endpoint {
         self.set_owned(false);
         self.lent.set(false);
         if force {
+            // The peer may wait for answers of ours.
+            self.say_closed();
             self.abandon(Error::Canceled);
             self.close_now();
             return Ok(Posted::Now(Ok(()), TagInfo::default()));
@@ -23,7 +25,7 @@ impl Endpoint {
 
     /// The peer has closed its end and no user holds this one.
     pub fn drop_unowned(self: &Rc<Self>) {
-        if self.in_flight.get() == 0 && !self.is_blocked() {
+        if self.in_flight.get() == 0 && !self.is_blocked() && self.order().is_quiet() {
             self.worker.forget_endpoint(self);
         }
     }
@@ -38,6 +40,7 @@ impl Endpoint {
                 self.worker.finish(req, Err(error));
             }
         }
+        self.fail_held(error);
         self.worker.finish_all_of(self, error);
         self.end_flushes(error);
         self.end_stream(error, false);

@@ -4,7 +4,7 @@
 use crate::ucp::context::Context;
 use crate::ucp::select::proto::Threshold;
 use crate::ucp::select::{
-    Lanes, ProtoParams, RndvScheme, SendClass, TagThresholds, tag_thresholds,
+    Lanes, ProtoParams, RndvScheme, SendClass, TagThresholds, put_threshold, tag_thresholds,
 };
 use crate::uct::{IfaceAttr, IfaceCaps};
 
@@ -15,6 +15,8 @@ pub struct ZcopyLimits {
     pub min: usize,
     pub max: usize,
     pub max_iov: usize,
+    /// Longest header in bytes.
+    pub max_header: usize,
 }
 
 /// Shared by endpoints that are alike.
@@ -31,6 +33,9 @@ pub struct EpConfig {
     pub bcopy_max: usize,
     pub zcopy: Option<ZcopyLimits>,
     pub fetch_max_iov: usize,
+    pub put_max_iov: usize,
+    /// Puts from this length on are written by a lane rather than sent.
+    pub put_lane_min: usize,
     /// Failures of the peer are noticed.
     pub peer_errors: bool,
     rndv_thresh: usize,
@@ -39,11 +44,13 @@ pub struct EpConfig {
 }
 
 impl EpConfig {
-    /// `am`: the active message lane; `fetch`: the one that reads the peer's memory.
+    /// `am`: the active message lane; `fetch` and `put`: those that read and write the peer's
+    /// memory.
     pub fn new(
         lanes: Lanes,
         am: &IfaceAttr,
         fetch: Option<&IfaceAttr>,
+        put: Option<&IfaceAttr>,
         params: &ProtoParams<'_>,
     ) -> EpConfig {
         let normal = tag_thresholds(params, SendClass::Normal);
@@ -58,6 +65,7 @@ impl EpConfig {
                 min: 4096,
                 max: am.max_zcopy,
                 max_iov: am.max_iov,
+                max_header: am.max_zcopy_header,
             });
         EpConfig {
             lanes,
@@ -67,6 +75,8 @@ impl EpConfig {
             bcopy_max: am.max_bcopy,
             zcopy,
             fetch_max_iov: fetch.map_or(0, |attr| attr.max_iov),
+            put_max_iov: put.map_or(0, |attr| attr.max_iov),
+            put_lane_min: put.map_or(usize::MAX, |attr| put_threshold(params, attr)),
             peer_errors: am.caps.contains(IfaceCaps::ERR_PEER),
             rndv_thresh: normal.rndv_thresh,
             rndv_thresh_fast: fast.rndv_thresh,
@@ -86,6 +96,8 @@ impl EpConfig {
             bcopy_max: ROOM,
             zcopy: None,
             fetch_max_iov: 0,
+            put_max_iov: 0,
+            put_lane_min: usize::MAX,
             peer_errors: true,
             rndv_thresh: ROOM,
             rndv_thresh_fast: 256 << 10,

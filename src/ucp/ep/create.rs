@@ -92,6 +92,7 @@ impl Endpoint {
             wired.lanes.get(index).cloned()
         };
         *self.fetch.borrow_mut() = lane(wired.config.lanes.rndv_get);
+        *self.store.borrow_mut() = lane(wired.config.lanes.rndv_put);
         // Called once: the endpoint is new, or was checked to be unwired.
         let _ = self.wired.set(wired);
     }
@@ -113,6 +114,8 @@ impl Endpoint {
             fast_max: Cell::new(-1),
             wired: OnceCell::new(),
             fetch: RefCell::default(),
+            store: RefCell::default(),
+            order: Rc::default(),
             origin: Origin {
                 worker: worker.uid(),
                 conn,
@@ -213,6 +216,7 @@ fn open(
         .map_or(0, |spec| spec.local);
     let intra = worker.is_intra_node(am_local);
     let fetch_attr = chosen.rndv_get.and_then(attr);
+    let put_attr = chosen.rndv_put.and_then(attr);
     let config = worker.ep_config(chosen, || {
         let context = worker.context();
         let params = ProtoParams {
@@ -227,7 +231,7 @@ fn open(
             scope: print::Scope::of(context, chosen),
             tag: Some(params).filter(|_| context.has_feature(Features::TAG)),
         });
-        EpConfig::new(chosen.clone(), am_attr, fetch_attr, &params)
+        EpConfig::new(chosen.clone(), am_attr, fetch_attr, put_attr, &params)
     });
     let am = lanes.get(usize::from(chosen.am)).cloned();
     Ok(Wired {

@@ -52,6 +52,7 @@ impl Endpoint {
                 self.worker.finish(req, Err(error));
             }
         }
+        self.fail_held(error);
         self.worker.finish_all_of(self, error);
         self.end_flushes(error);
         self.end_stream(error, false);

@@ -2,20 +2,26 @@
 //!
 //! A flush counts what it waits for: the operations in flight when it began (each has a number,
 //! so that younger ones are told apart), its own turn in the queue of what waits for the lane,
-//! and the lanes' confirmations.
+//! and the lanes' confirmations. When all that has happened, and one-sided operations have been
+//! sent as messages, the target is asked whether they have taken effect; it answers when it
+//! comes to the question, since messages arrive in order.
 
+use core::sync::atomic;
 use std::rc::Rc;
+
+use smallvec::SmallVec;
 
 use super::Endpoint;
 use crate::ucp::proto::Op;
-use crate::ucp::request::ReqRef;
+use crate::ucp::request::{ReqRef, TagInfo};
+use crate::ucp::rma::order::InFlight;
 use crate::ucp::worker::{Posted, ReqOptions};
 use crate::ucs::status::{Error, Result};
 use crate::uct::Post;
 
 /// What follows a flush.
 #[derive(Clone, Copy)]
-enum Then {
+pub enum Then {
     Nothing,
     /// The endpoint is closed.
     Close,
@@ -30,6 +36,8 @@ pub struct Flush {
     remaining: usize,
     then: Then,
     result: Result<()>,
+    /// The target has been asked.
+    asked: Option<InFlight>,
 }
 
 impl Flush {
@@ -40,6 +48,11 @@ impl Flush {
             self.result = result;
         }
         self.remaining == 0
+    }
+
+    /// What remains is the target's answer.
+    pub fn is_asked(&self) -> bool {
+        self.asked.is_some()
     }
 }
 
@@ -55,6 +68,7 @@ impl Endpoint {
     /// An operation with this number has ended.
     pub fn op_ended(self: &Rc<Self>, number: u64) {
         self.in_flight.set(self.in_flight.get().saturating_sub(1));
+        self.release_held();
         if self.flushes.borrow().is_empty() {
             return;
         }
@@ -69,9 +83,26 @@ impl Endpoint {
         if let Some(error) = self.failed.get().filter(|_| !close) {
             return Err(error);
         }
+        if !close && self.has_nothing_to_flush() {
+            return self.worker.now(options, Ok(()), TagInfo::default(), 0);
+        }
         let req = self.worker.new_request(options)?;
         self.begin_flush(req, if close { Then::Close } else { Then::Nothing });
         self.worker.settle(req, options)
+    }
+
+    /// Everything is complete already.
+    pub(in crate::ucp) fn has_nothing_to_flush(&self) -> bool {
+        // What was written to mapped memory is visible before what follows the flush.
+        atomic::fence(atomic::Ordering::SeqCst);
+        let done = |lane: &Rc<dyn crate::uct::Ep>| matches!(lane.flush(0), Ok(Post::Done));
+        self.is_wired()
+            && self.failed.get().is_none()
+            && self.in_flight.get() == 0
+            && self.order().is_flushed()
+            && !self.is_blocked()
+            && self.flushes.borrow().is_empty()
+            && self.lanes().iter().all(done)
     }
 
     /// A flush on behalf of a flush of the worker.
@@ -84,7 +115,10 @@ impl Endpoint {
     }
 
     /// Makes `req` a flush of this endpoint and takes its first step.
-    fn begin_flush(self: &Rc<Self>, req: ReqRef, then: Then) {
+    pub(in crate::ucp) fn begin_flush(self: &Rc<Self>, req: ReqRef, then: Then) {
+        if self.hold_flush(req, then) {
+            return;
+        }
         self.worker.name_op(req);
         req.set_ep(Some(self.clone()), 0);
         let remaining = self.in_flight.get() + 1;
@@ -94,6 +128,7 @@ impl Endpoint {
             remaining,
             then,
             result: Ok(()),
+            asked: None,
         }));
         self.flushes.borrow_mut().push(req);
         self.submit(req);
@@ -122,10 +157,63 @@ impl Endpoint {
         let waiting = core::mem::take(&mut *self.flushes.borrow_mut());
         for req in waiting {
             if let Op::Flush(flush) = req.take_op() {
-                end(self, req, flush.then, Err(error));
+                let then = flush.then;
+                drop(flush);
+                self.end_flush(req, then, Err(error));
             }
         }
     }
+
+    /// The target has answered.
+    pub(in crate::ucp) fn flush_answered(self: &Rc<Self>, req: ReqRef, result: Result<()>) {
+        step(self, req, 0, result);
+        self.release_held();
+    }
+
+    /// The peer's end of the connection is closed. A flush that closes ours needs no answer.
+    pub(in crate::ucp) fn peer_has_closed(self: &Rc<Self>) {
+        let closing: SmallVec<[ReqRef; 2]> = {
+            let flushes = self.flushes.borrow();
+            flushes.iter().copied().filter(|req| closes(*req)).collect()
+        };
+        for req in closing {
+            self.flush_answered(req, Ok(()));
+        }
+        self.ask_again();
+    }
+
+    pub(in crate::ucp) fn end_flush(self: &Rc<Self>, req: ReqRef, then: Then, result: Result<()>) {
+        let result = result.and(self.order().take_failure());
+        match then {
+            Then::Nothing => self.worker.finish(req, result),
+            Then::Close => {
+                self.close_now();
+                // A close has done its work whatever became of the ways to the peer.
+                self.worker.finish(req, Ok(()));
+            }
+            Then::Tell(parent) => {
+                self.worker.finish(req, result);
+                // An endpoint that has failed has nothing left to wait for.
+                let result = if self.failed.get().is_some() {
+                    Ok(())
+                } else {
+                    result
+                };
+                self.worker.child_flushed(parent, result);
+            }
+        }
+    }
+}
+
+/// Whether this is a flush that closes, and waits for the target's answer.
+fn closes(req: ReqRef) -> bool {
+    let op = req.take_op();
+    let closes = match &op {
+        Op::Flush(flush) => flush.is_asked() && matches!(flush.then, Then::Close),
+        _ => false,
+    };
+    req.set_op(op);
+    closes
 }
 
 /// Something that a flush may wait for has happened: an operation's end, by its number, or (0)
@@ -136,24 +224,20 @@ fn step(ep: &Rc<Endpoint>, req: ReqRef, number: u64, result: Result<()>) {
             if number >= flush.born || !flush.count(result) {
                 return req.set_op(Op::Flush(flush));
             }
+            let ask = flush.asked.is_none()
+                && flush.result.is_ok()
+                && ep.failed.get().is_none()
+                && ep.order().needs_flush();
+            if ask {
+                flush.remaining = 1;
+                flush.asked = Some(ep.ask_flush(req.id()));
+                return req.set_op(Op::Flush(flush));
+            }
             ep.flushes.borrow_mut().retain(|other| *other != req);
-            end(ep, req, flush.then, flush.result);
+            let (then, result) = (flush.then, flush.result);
+            drop(flush);
+            ep.end_flush(req, then, result);
         }
         other => req.set_op(other),
-    }
-}
-
-fn end(ep: &Rc<Endpoint>, req: ReqRef, then: Then, result: Result<()>) {
-    match then {
-        Then::Nothing => ep.worker.finish(req, result),
-        Then::Close => {
-            ep.close_now();
-            // A close has done its work whatever became of the ways to the peer.
-            ep.worker.finish(req, Ok(()));
-        }
-        Then::Tell(parent) => {
-            ep.worker.finish(req, result);
-            ep.worker.child_flushed(parent, result);
-        }
     }
 }

@@ -6,6 +6,7 @@ mod create;
 pub mod error;
 pub mod flush;
 mod pending;
+mod perf;
 mod wired;
 
 use core::cell::{Cell, OnceCell, RefCell};
@@ -18,10 +19,11 @@ use smallvec::SmallVec;
 
 pub use config::EpConfig;
 pub use error::{ErrorHandler, ErrorMode};
-pub use pending::Pending;
+pub use pending::{Message, Pending};
 pub use wired::Wired;
 
 use crate::ucp::request::ReqRef;
+use crate::ucp::rma::Order;
 use crate::ucp::stream::Stream;
 use crate::ucp::wire::{Identity, Origin};
 use crate::ucp::worker::Worker;
@@ -63,6 +65,8 @@ pub struct Endpoint {
     fast_max: Cell<isize>,
     wired: OnceCell<Wired>,
     fetch: RefCell<Option<Rc<dyn uct::Ep>>>,
+    store: RefCell<Option<Rc<dyn uct::Ep>>>,
+    order: Rc<Order>,
     /// Our side of the connection, as the peer knows it.
     origin: Origin,
     /// The peer's side of the connection, as it names it in its messages; the worker is 0 until
@@ -135,6 +139,26 @@ impl Endpoint {
                 self.peer_name
             );
         }
+    }
+
+    /// The lane that writes the peer's memory.
+    pub fn put_lane(&self) -> Option<Rc<dyn uct::Ep>> {
+        self.store.borrow().clone()
+    }
+
+    /// As [`Endpoint::forget_fetch_lane`], for writing.
+    pub fn forget_put_lane(&self) {
+        if self.store.take().is_some() {
+            crate::ucs_diag!(
+                "{}: writing the peer's memory is not permitted, sending instead",
+                self.peer_name
+            );
+        }
+    }
+
+    /// What is in flight of its one-sided operations.
+    pub fn order(&self) -> &Rc<Order> {
+        &self.order
     }
 
     /// Whether the fast path may be tried for `len` bytes.

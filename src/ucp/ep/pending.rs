@@ -6,9 +6,10 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::Endpoint;
-use crate::ucp::proto::{Driven, Flight, Op, Stage, rndv};
+use crate::ucp::proto::{Driven, Flight, Op, Stage, amo, rma, rndv};
 use crate::ucp::request::ReqRef;
 use crate::ucp::wire::{Writer, am, wireup};
+use crate::ucp::worker::Worker;
 use crate::ucs::status::Result;
 use crate::uct::Post;
 
@@ -17,7 +18,25 @@ pub enum Pending {
     /// An operation's next step.
     Op(ReqRef),
     /// A message that belongs to the endpoint, since the operation behind it may be gone.
-    Control { id: u8, bytes: SmallVec<[u8; 64]> },
+    Control(Message),
+}
+
+/// A small message of ours.
+pub struct Message {
+    id: u8,
+    bytes: SmallVec<[u8; 64]>,
+}
+
+impl Message {
+    /// `len`: most bytes that `encode` writes.
+    pub fn new(id: u8, len: usize, encode: impl Fn(&mut Writer<'_>)) -> Message {
+        let mut bytes: SmallVec<[u8; 64]> = SmallVec::from_elem(0, len);
+        let mut w = Writer::new(&mut bytes);
+        encode(&mut w);
+        let len = w.len();
+        bytes.truncate(len);
+        Message { id, bytes }
+    }
 }
 
 /// What one try came to.
@@ -60,31 +79,43 @@ impl Endpoint {
 
     /// Sends a small message of ours, after what is queued.
     pub fn send_control(self: &Rc<Self>, id: u8, len: usize, encode: impl Fn(&mut Writer<'_>)) {
-        let mut bytes: SmallVec<[u8; 64]> = SmallVec::from_elem(0, len);
-        let mut w = Writer::new(&mut bytes);
-        encode(&mut w);
-        let len = w.len();
-        bytes.truncate(len);
-        self.send_bytes(id, bytes);
+        self.send_message(Message::new(id, len, encode));
     }
 
-    fn send_bytes(self: &Rc<Self>, id: u8, bytes: SmallVec<[u8; 64]>) {
+    pub fn send_message(self: &Rc<Self>, message: Message) {
         if self.failed.get().is_some() {
             return;
         }
         if !self.is_blocked() {
-            match self.post_control(id, &bytes) {
+            match self.post_control(&message) {
                 Ok(Post::NoResource) => {}
                 Ok(_) => return,
                 Err(error) => return self.fail(error),
             }
         }
-        self.push(Pending::Control { id, bytes });
+        self.push(Pending::Control(message));
     }
 
-    fn post_control(&self, id: u8, bytes: &[u8]) -> Result<Post> {
+    /// Announces us and sends these messages, before what is queued.
+    pub fn send_ahead(self: &Rc<Self>, messages: impl Iterator<Item = Message>) {
+        let announcement = self.announcement();
+        self.announced.set(true);
+        let all = core::iter::once(announcement).chain(messages);
+        if self.is_blocked() {
+            let all: Vec<Message> = all.collect();
+            let mut pending = self.pending.borrow_mut();
+            for message in all.into_iter().rev() {
+                pending.push_front(Pending::Control(message));
+            }
+        } else {
+            all.for_each(|message| self.send_message(message));
+        }
+    }
+
+    fn post_control(&self, message: &Message) -> Result<Post> {
+        let Message { id, bytes } = message;
         self.am_lane().am_bcopy(
-            id,
+            *id,
             bytes.len(),
             &mut |dst| match dst.get_mut(..bytes.len()) {
                 Some(dst) => {
@@ -98,19 +129,23 @@ impl Endpoint {
 
     /// Makes sure that the peer can answer: it gets our address, ahead of what needs an answer.
     pub fn announce(self: &Rc<Self>) {
-        if self.announced.replace(true) {
-            return;
+        if !self.announced.replace(true) {
+            self.send_message(self.announcement());
         }
+    }
+
+    fn announcement(&self) -> Message {
         let header = wireup::Wireup {
             kind: wireup::Kind::Request,
             origin: self.origin,
             to: self.remote_worker(),
         };
         let address = self.worker.address();
-        let mut bytes: SmallVec<[u8; 64]> = SmallVec::from_elem(0, wireup::Wireup::LEN);
-        header.encode(&mut Writer::new(&mut bytes));
-        bytes.extend_from_slice(&address);
-        self.send_bytes(am::WIREUP, bytes);
+        let len = wireup::Wireup::LEN + address.len();
+        Message::new(am::WIREUP, len, |w| {
+            header.encode(w);
+            w.bytes(&address);
+        })
     }
 
     pub fn set_announced(&self, announced: bool) {
@@ -148,8 +183,8 @@ impl Endpoint {
                     Tried::Gone => continue,
                     Tried::Blocked => Pending::Op(req),
                 },
-                Some(Pending::Control { id, bytes }) => match self.post_control(id, &bytes) {
-                    Ok(Post::NoResource) => Pending::Control { id, bytes },
+                Some(Pending::Control(message)) => match self.post_control(&message) {
+                    Ok(Post::NoResource) => Pending::Control(message),
                     Ok(_) => continue,
                     Err(error) => {
                         self.fail(error);
@@ -201,16 +236,10 @@ impl Endpoint {
                 self.flush_lanes(req, flush);
                 Tried::Gone
             }
-            Op::Fetch(flight) => match flight.drive(self) {
-                Driven::Blocked(flight) => {
-                    req.set_op(Op::Fetch(flight));
-                    Tried::Blocked
-                }
-                driven => {
-                    rndv::settle_fetch(&self.worker, req, self, driven);
-                    Tried::Gone
-                }
-            },
+            Op::Fetch(flight) => self.step(req, flight, Op::Fetch, rndv::settle_fetch),
+            Op::Put(flight) => self.step(req, flight, Op::Put, rma::put::settle),
+            Op::Get(flight) => self.step(req, flight, Op::Get, rma::get::settle),
+            Op::Atomic(flight) => self.step(req, flight, Op::Atomic, amo::settle),
             other => {
                 req.set_op(other);
                 Tried::Gone
@@ -222,6 +251,26 @@ impl Endpoint {
     pub fn resume(self: &Rc<Self>, req: ReqRef) {
         if let Tried::Blocked = self.run(req) {
             self.queue(req);
+        }
+    }
+
+    /// One step of a protocol that settles by itself what becomes of it.
+    fn step<S: Stage>(
+        self: &Rc<Self>,
+        req: ReqRef,
+        flight: Flight<S>,
+        wrap: fn(Flight<S>) -> Op,
+        settle: fn(&Worker, ReqRef, &Rc<Endpoint>, Driven<S>),
+    ) -> Tried {
+        match flight.drive(self) {
+            Driven::Blocked(flight) => {
+                req.set_op(wrap(flight));
+                Tried::Blocked
+            }
+            driven => {
+                settle(&self.worker, req, self, driven);
+                Tried::Gone
+            }
         }
     }
 

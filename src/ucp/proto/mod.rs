@@ -7,10 +7,14 @@
 //! protocol sees its stage by reference: it can't let go of it, nor restart once it has moved on.
 
 pub mod am;
+pub mod amo;
 pub mod eager;
+pub mod rma;
 pub mod rndv;
 pub mod stream;
 pub mod verdict;
+
+use std::rc::Rc;
 
 use crate::ucp::ep::Endpoint;
 use crate::ucp::ep::flush::Flush;
@@ -41,11 +45,11 @@ pub trait Stage: Sized {
 
     /// Prepares attempt `number` (0 is the first) on the endpoint's live lanes. An error means
     /// that these lanes can't serve the stage.
-    fn begin(&self, ep: &Endpoint, number: u32) -> Result<Self::Attempt>;
+    fn begin(&self, ep: &Rc<Endpoint>, number: u32) -> Result<Self::Attempt>;
 
     /// Runs one step. An error is the failure of a lane operation; what it means is not the
     /// protocol's to decide.
-    fn progress(&self, attempt: &mut Self::Attempt, ep: &Endpoint) -> Result<Step>;
+    fn progress(&self, attempt: &mut Self::Attempt, ep: &Rc<Endpoint>) -> Result<Step>;
 
     /// The transition.
     fn done(self) -> Self::Next;
@@ -97,7 +101,7 @@ impl<S: Stage> Flight<S> {
     }
 
     /// Something that the attempt had posted has failed.
-    pub fn lane_failed(mut self, error: Error, ep: &Endpoint) -> Driven<S> {
+    pub fn lane_failed(mut self, error: Error, ep: &Rc<Endpoint>) -> Driven<S> {
         match ep.verdict(error, RESTART_BUDGET.saturating_sub(self.number)) {
             Verdict::Restart => {
                 self.attempt = None;
@@ -109,7 +113,7 @@ impl<S: Stage> Flight<S> {
     }
 
     /// Runs steps as far as they go.
-    pub fn drive(mut self, ep: &Endpoint) -> Driven<S> {
+    pub fn drive(mut self, ep: &Rc<Endpoint>) -> Driven<S> {
         loop {
             let step = match self.attempt.as_mut() {
                 Some(attempt) => self.stage.progress(attempt, ep),
@@ -153,6 +157,18 @@ pub enum Op {
     Receive(Receive),
     StreamSend(Flight<stream::StreamSend>),
     StreamRecv(crate::ucp::stream::StreamRecv),
+    /// A put that has not left this side.
+    Put(Flight<rma::Put>),
+    /// A get that is being read, or not asked for yet.
+    Get(Flight<rma::Get>),
+    /// A get whose bytes the target sends.
+    Asked(rma::Asked),
+    /// An atomic operation that is not sent yet.
+    Atomic(Flight<amo::Atomic>),
+    /// One whose result is to come.
+    AtomicWait(amo::Wait),
+    /// What is held behind a fence waits for this.
+    Fence(crate::ucp::rma::order::InFlight),
     Flush(Flush),
     WorkerFlush(crate::ucp::worker::WorkerFlush),
 }

@@ -16,5 +16,5 @@ mod tests;
 pub use lanes::{LaneIdx, LaneSpec, LaneUse, Lanes, LocalTl, Requirements, Unreachable, select};
 pub use proto::{
     ProtoParams, ProtoRange, Protocol, Reason, RndvScheme, SendClass, TagThresholds, Threshold,
-    tag_ranges, tag_thresholds,
+    message_time, put_threshold, tag_ranges, tag_thresholds,
 };

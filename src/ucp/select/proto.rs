@@ -365,6 +365,27 @@ fn rndv_threshold(
     }
 }
 
+/// The length from which on a put over `lane` is there sooner than one that is sent. A put that
+/// is sent needs the target's attention, so equal times are the lane's.
+pub fn put_threshold(params: &ProtoParams<'_>, lane: &IfaceAttr) -> usize {
+    let direct = Linear::new(lane.perf.latency + lane.perf.overhead, 0.0)
+        .then(Linear::of_bandwidth(bandwidth(&lane.perf, params.ppn)));
+    match params.zcopy_thresh {
+        Threshold::Bytes(size) => size,
+        Threshold::Inf => usize::MAX,
+        Threshold::Auto => {
+            crossover(&|n| eager_copied(params, n), &|n| direct.at(n)).unwrap_or(usize::MAX)
+        }
+    }
+}
+
+/// Estimated time, in seconds, until a message of `size` bytes has arrived.
+pub fn message_time(params: &ProtoParams<'_>, size: usize) -> f64 {
+    let eager = eager_copied(params, size).min(eager_zcopy(params, size));
+    let rndv = rndv_cost(params, rndv_scheme(params)).at(size);
+    eager.min(rndv)
+}
+
 /// Time until an eager message has been copied out at the peer, the cheaper of short and bcopy.
 fn eager_copied(params: &ProtoParams<'_>, size: usize) -> f64 {
     let am = params.am;

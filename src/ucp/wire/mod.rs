@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod amsg;
+pub mod rma;
 pub mod rndv;
 pub mod sockaddr;
 pub mod stream;
@@ -48,6 +49,18 @@ pub mod am {
     pub const AM_RTS: u8 = 15;
     /// Bytes of an endpoint's stream.
     pub const STREAM: u8 = 28;
+    /// One-sided: bytes for the target's memory.
+    pub const PUT: u8 = 16;
+    /// One-sided: asks for bytes of the target's memory, as `RNDV_DATA`.
+    pub const GET: u8 = 17;
+    /// One-sided: an atomic operation.
+    pub const ATOMIC: u8 = 18;
+    /// Its result.
+    pub const ATOMIC_REPLY: u8 = 19;
+    /// One-sided: asks whether all before has taken effect.
+    pub const FLUSH: u8 = 20;
+    /// The answer to a `FLUSH`, or a refused `GET`.
+    pub const ONE_SIDED_ANSWER: u8 = 21;
 }
 
 /// Reads integers off the front of a header.

@@ -110,6 +110,8 @@ impl Worker {
             configs: RefCell::default(),
             blocked: RefCell::default(),
             failed: RefCell::default(),
+            one_sided: RefCell::default(),
+            placed: RefCell::default(),
             has_work: Cell::new(false),
             address: RefCell::new(None),
             names: c_names(&context),
@@ -193,6 +195,7 @@ impl Worker {
         }
         self.blocked.borrow_mut().clear();
         self.failed.borrow_mut().clear();
+        self.one_sided.borrow_mut().clear();
         for open in &self.ifaces {
             open.iface.shutdown();
         }

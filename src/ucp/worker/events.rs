@@ -1,9 +1,10 @@
 //! What the transports tell.
 
 use super::Worker;
-use crate::ucp::proto::{Op, rndv};
+use crate::ucp::proto::{self, Op, rndv};
 use crate::ucp::tag::recv;
 use crate::ucp::wire::am;
+use crate::ucp::{amo, rma};
 use crate::ucs::status::{Error, Result};
 use crate::uct::{Events, Place};
 
@@ -22,11 +23,15 @@ impl Events for Worker {
     fn place(&self, id: u8, header: &[u8], offset: usize, total: usize) -> Place {
         match id {
             am::RNDV_DATA => rndv::stream::place(self, header, offset, total),
+            am::PUT => rma::target::place(self, header, offset, total),
             _ => Place::Copy,
         }
     }
 
     fn placed(&self, id: u8, header: &[u8], total: usize) {
+        if id == am::PUT {
+            self.hold_placed(None);
+        }
         if id == am::RNDV_DATA && rndv::stream::placed(self, header, total).is_none() {
             self.bad_message(id, total);
         }
@@ -61,6 +66,8 @@ impl Events for Worker {
                 }
             }
             Op::Fetch(flight) => rndv::fetch_completed(self, req, flight, result),
+            Op::Put(flight) => proto::rma::put::completed(self, req, &ep, flight, result),
+            Op::Get(flight) => proto::rma::get::completed(self, req, &ep, flight, result),
             Op::EagerZcopy(flight) => {
                 drop(flight.end());
                 self.finish(req, result);
@@ -96,6 +103,12 @@ impl Worker {
             am::AM_MIDDLE => crate::ucp::am::recv::on_middle(self, data),
             am::AM_RTS => crate::ucp::am::recv::on_rts(self, data),
             am::STREAM => crate::ucp::stream::recv::on_data(self, data),
+            am::PUT => rma::target::on_put(self, data),
+            am::GET => rma::target::on_get(self, data),
+            am::ATOMIC => amo::target::on_atomic(self, data),
+            am::ATOMIC_REPLY => amo::target::on_reply(self, data),
+            am::FLUSH => rma::target::on_flush(self, data),
+            am::ONE_SIDED_ANSWER => rma::answer::on_answer(self, data),
             am::WIREUP => crate::ucp::wireup::on_message(self, data),
             _ => None,
         }

@@ -2,10 +2,13 @@
 
 use std::rc::Rc;
 
+use smallvec::SmallVec;
+
 use super::{Posted, ReqOptions, Worker};
+use crate::ucp::ep::Endpoint;
 use crate::ucp::proto::Op;
-use crate::ucp::request::ReqRef;
-use crate::ucs::status::{Error, Result};
+use crate::ucp::request::{ReqRef, TagInfo};
+use crate::ucs::status::Result;
 
 /// A flush of all endpoints: it waits for a flush of each.
 pub struct WorkerFlush {
@@ -16,15 +19,25 @@ pub struct WorkerFlush {
 impl Worker {
     /// Completes when all that was posted on any endpoint before has completed.
     pub fn flush(self: &Rc<Self>, options: &ReqOptions) -> Result<Posted> {
+        let endpoints: SmallVec<[Rc<Endpoint>; 8]> = {
+            let endpoints = self.endpoints.borrow();
+            let busy = |ep: &&Rc<Endpoint>| !ep.has_nothing_to_flush();
+            endpoints.values().filter(busy).cloned().collect()
+        };
+        if endpoints.is_empty() {
+            return self.now(options, Ok(()), TagInfo::default(), 0);
+        }
         let parent = self.new_request(options)?;
-        let endpoints: Vec<_> = self.endpoints.borrow().values().cloned().collect();
         let flush = WorkerFlush {
             remaining: endpoints.len() + 1,
             result: Ok(()),
         };
         parent.set_op(Op::WorkerFlush(flush));
         for ep in endpoints {
-            if let Err(error) = ep.flush_for(parent) {
+            // An endpoint that has failed has nothing left to wait for.
+            if ep.failure().is_some() {
+                self.child_flushed(parent, Ok(()));
+            } else if let Err(error) = ep.flush_for(parent) {
                 self.child_flushed(parent, Err(error));
             }
         }
@@ -37,12 +50,7 @@ impl Worker {
         match parent.take_op() {
             Op::WorkerFlush(mut flush) => {
                 flush.remaining = flush.remaining.saturating_sub(1);
-                // An endpoint that has failed has nothing left to wait for.
-                if let Err(error) = result
-                    && error == Error::NoMemory
-                {
-                    flush.result = Err(error);
-                }
+                flush.result = flush.result.and(result);
                 if flush.remaining != 0 {
                     return parent.set_op(Op::WorkerFlush(flush));
                 }
@@ -50,10 +58,5 @@ impl Worker {
             }
             other => parent.set_op(other),
         }
-    }
-
-    /// Orders what follows after what was posted: our lanes are ordered by themselves.
-    pub fn fence(&self) -> Result<()> {
-        Ok(())
     }
 }

@@ -30,6 +30,7 @@ use crate::sys::event::EventSet;
 use crate::ucp::am::ActiveMessages;
 use crate::ucp::context::{Context, OpenIface};
 use crate::ucp::ep::{Endpoint, EpConfig, Wired};
+use crate::ucp::mem::Memory;
 use crate::ucp::request::{Callback, ReqRef, RequestPool, TagInfo};
 use crate::ucp::tag::TagMatching;
 use crate::ucp::wire::Origin;
@@ -106,6 +107,10 @@ pub struct Worker {
     configs: RefCell<Vec<Rc<EpConfig>>>,
     blocked: RefCell<VecDeque<Rc<Endpoint>>>,
     failed: RefCell<Vec<Rc<Endpoint>>>,
+    /// Endpoints with one-sided operations that a fence may have to order.
+    one_sided: RefCell<Vec<Rc<Endpoint>>>,
+    /// The region that a transport is writing a put to.
+    placed: RefCell<Option<Arc<Memory>>>,
     /// Something is in `blocked` or `failed`.
     has_work: Cell<bool>,
     address: RefCell<Option<Rc<[u8]>>>,
@@ -165,6 +170,21 @@ impl Worker {
     pub fn rsc_names(&self, rsc_index: u8) -> Option<(*const c_char, *const c_char)> {
         let (transport, device) = self.names.get(usize::from(rsc_index))?;
         Some((transport.as_ptr(), device.as_ptr()))
+    }
+
+    /// A fence will look at this endpoint.
+    pub(in crate::ucp) fn list_one_sided(&self, ep: Rc<Endpoint>) {
+        self.one_sided.borrow_mut().push(ep);
+    }
+
+    pub(in crate::ucp) fn take_one_sided(&self) -> Vec<Rc<Endpoint>> {
+        self.one_sided.take()
+    }
+
+    /// Keeps a region until the next one is told, or none.
+    pub(in crate::ucp) fn hold_placed(&self, memory: Option<Arc<Memory>>) {
+        let before = self.placed.replace(memory);
+        drop(before);
     }
 
     /// Number of endpoints, those that exist only because a peer connected included.

@@ -93,6 +93,14 @@ impl Worker {
         req.complete(&self.requests, result.into());
     }
 
+    /// All named operations of an endpoint.
+    pub(in crate::ucp) fn named_of(&self, ep: &Rc<Endpoint>) -> Vec<ReqRef> {
+        let ops = self.ops.borrow();
+        let all = ops.ids().into_iter().filter_map(|id| ops.get(id));
+        let of_it = |req: &ReqRef| req.ep().is_some_and(|other| Rc::ptr_eq(&other, ep));
+        all.filter(of_it).collect()
+    }
+
     /// Ends all named operations of an endpoint. Flushes are left: they end when these have.
     pub fn finish_all_of(&self, ep: &Rc<Endpoint>, error: Error) {
         let ids = self.ops.borrow().ids();

@@ -95,6 +95,7 @@ impl Worker {
         };
         ep.set_announced(false);
         self.am.forget_origin(origin);
+        ep.peer_has_closed();
         if !ep.is_held() {
             ep.drop_unowned();
         }

@@ -410,9 +410,9 @@ pub unsafe extern "C" fn ucp_worker_set_am_recv_handler(
 pub unsafe extern "C" fn ucp_worker_fence(worker: ucp_worker_h) -> ucs_status_t {
     // SAFETY: a live worker.
     unsafe { convert::worker(worker) }
-        .and_then(|worker| {
+        .map(|worker| {
             let _guard = worker.enter();
-            worker.fence()
+            worker.fence();
         })
         .into()
 }

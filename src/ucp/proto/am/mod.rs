@@ -1,5 +1,7 @@
 //! Active messages of the user, sent eagerly.
 
+use std::rc::Rc;
+
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
 use crate::ucp::proto::eager::send_piece;
@@ -106,11 +108,11 @@ impl Stage for AmEager {
     type Attempt = Attempt;
     type Next = ();
 
-    fn begin(&self, _ep: &Endpoint, _number: u32) -> Result<Attempt> {
+    fn begin(&self, _ep: &Rc<Endpoint>, _number: u32) -> Result<Attempt> {
         Ok(Attempt::default())
     }
 
-    fn progress(&self, attempt: &mut Attempt, ep: &Endpoint) -> Result<Step> {
+    fn progress(&self, attempt: &mut Attempt, ep: &Rc<Endpoint>) -> Result<Step> {
         if !attempt.started {
             let Some(sent) = self.send_first(ep)? else {
                 return Ok(Step::Blocked);

@@ -4,6 +4,8 @@ mod zcopy;
 
 pub use zcopy::EagerZcopy;
 
+use std::rc::Rc;
+
 use super::{Stage, Step};
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
@@ -136,11 +138,11 @@ impl Stage for Eager {
     type Attempt = Attempt;
     type Next = ();
 
-    fn begin(&self, _ep: &Endpoint, _number: u32) -> Result<Attempt> {
+    fn begin(&self, _ep: &Rc<Endpoint>, _number: u32) -> Result<Attempt> {
         Ok(Attempt::default())
     }
 
-    fn progress(&self, attempt: &mut Attempt, ep: &Endpoint) -> Result<Step> {
+    fn progress(&self, attempt: &mut Attempt, ep: &Rc<Endpoint>) -> Result<Step> {
         if !attempt.started {
             let Some(sent) = self.send_first(ep)? else {
                 return Ok(Step::Blocked);

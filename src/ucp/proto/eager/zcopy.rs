@@ -1,5 +1,7 @@
 //! Eager without a copy: a whole message, sent straight from the user's memory.
 
+use std::rc::Rc;
+
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
 use crate::ucp::proto::{Stage, Step};
@@ -45,11 +47,11 @@ impl Stage for EagerZcopy {
     type Attempt = Attempt;
     type Next = ();
 
-    fn begin(&self, _ep: &Endpoint, _number: u32) -> Result<Attempt> {
+    fn begin(&self, _ep: &Rc<Endpoint>, _number: u32) -> Result<Attempt> {
         Ok(Attempt { posted: false })
     }
 
-    fn progress(&self, attempt: &mut Attempt, ep: &Endpoint) -> Result<Step> {
+    fn progress(&self, attempt: &mut Attempt, ep: &Rc<Endpoint>) -> Result<Step> {
         if attempt.posted {
             return Ok(Step::Waiting);
         }

@@ -1,5 +1,7 @@
 //! RTS: announcing a message, and waiting for what the receiver makes of it.
 
+use std::rc::Rc;
+
 use super::Stream;
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
@@ -50,11 +52,11 @@ impl Stage for Announce {
     type Attempt = u32;
     type Next = Offered;
 
-    fn begin(&self, _ep: &Endpoint, number: u32) -> Result<u32> {
+    fn begin(&self, _ep: &Rc<Endpoint>, number: u32) -> Result<u32> {
         Ok(number)
     }
 
-    fn progress(&self, attempt: &mut u32, ep: &Endpoint) -> Result<Step> {
+    fn progress(&self, attempt: &mut u32, ep: &Rc<Endpoint>) -> Result<Step> {
         let address = self.buf.contig().map_or(0, |mem| mem.ptr() as u64);
         let rts = Rts {
             tag: self.tag,

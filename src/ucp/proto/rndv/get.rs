@@ -61,7 +61,7 @@ impl Stage for Fetch {
     type Attempt = Attempt;
     type Next = Ack;
 
-    fn begin(&self, ep: &Endpoint, _number: u32) -> Result<Attempt> {
+    fn begin(&self, ep: &Rc<Endpoint>, _number: u32) -> Result<Attempt> {
         let lane = ep.fetch_lane().ok_or(Error::Unsupported)?;
         Ok(Attempt {
             lane: lane.clone(),
@@ -69,7 +69,7 @@ impl Stage for Fetch {
         })
     }
 
-    fn progress(&self, attempt: &mut Attempt, ep: &Endpoint) -> Result<Step> {
+    fn progress(&self, attempt: &mut Attempt, ep: &Rc<Endpoint>) -> Result<Step> {
         if attempt.posted != 0 {
             return Ok(Step::Waiting);
         }

@@ -1,7 +1,11 @@
 //! Rendezvous by active messages: the sender streams the payload on request.
 
+use std::rc::Rc;
+use std::sync::Arc;
+
 use crate::ucp::dt::{RecvBuf, SendBuf};
 use crate::ucp::ep::Endpoint;
+use crate::ucp::mem::Memory;
 use crate::ucp::proto::eager::send_piece;
 use crate::ucp::proto::{Op, Stage, Step};
 use crate::ucp::wire::rndv::Data;
@@ -21,6 +25,8 @@ pub struct Stream {
     receiver_op: u64,
     /// Where the receiver wants it to begin.
     start: usize,
+    /// The region that the bytes are of, if they are of one.
+    memory: Option<Arc<Memory>>,
 }
 
 /// How far an attempt has come.
@@ -45,6 +51,15 @@ impl Stream {
             op,
             receiver_op,
             start,
+            memory: None,
+        }
+    }
+
+    /// Keeps a region as long as its bytes are being sent.
+    pub fn holding(self, memory: Arc<Memory>) -> Stream {
+        Stream {
+            memory: Some(memory),
+            ..self
         }
     }
 
@@ -89,7 +104,7 @@ impl Stage for Stream {
     type Attempt = Attempt;
     type Next = ();
 
-    fn begin(&self, _ep: &Endpoint, number: u32) -> Result<Attempt> {
+    fn begin(&self, _ep: &Rc<Endpoint>, number: u32) -> Result<Attempt> {
         Ok(Attempt {
             offset: self.start,
             number,
@@ -97,7 +112,7 @@ impl Stage for Stream {
         })
     }
 
-    fn progress(&self, attempt: &mut Attempt, ep: &Endpoint) -> Result<Step> {
+    fn progress(&self, attempt: &mut Attempt, ep: &Rc<Endpoint>) -> Result<Step> {
         while attempt.offset < self.buf.len() {
             match self.send(attempt, ep)? {
                 Some(n) => attempt.offset += n,
@@ -111,7 +126,9 @@ impl Stage for Stream {
         })
     }
 
-    fn done(self) {}
+    fn done(self) {
+        drop(self.memory);
+    }
 }
 
 /// Receiving the payload.
@@ -131,6 +148,11 @@ impl Receive {
             total,
             result: Ok(()),
         }
+    }
+
+    /// Bytes that have come.
+    pub fn received(&self) -> usize {
+        self.received
     }
 
     /// Accounts for `len` bytes. False if they are more than were asked for.
@@ -165,22 +187,29 @@ fn with_receive(
     f: impl FnOnce(&mut Receive) -> Option<()>,
 ) -> Option<()> {
     let req = worker.op_by_id(op)?;
-    let mut receive = match req.take_op() {
-        Op::Receive(receive) => receive,
-        other => {
-            req.set_op(other);
-            return None;
-        }
+    let mut op = req.take_op();
+    let Some(receive) = receive_of(&mut op) else {
+        req.set_op(op);
+        return None;
     };
-    let ok = f(&mut receive);
+    let ok = f(receive);
     if receive.received < receive.total {
-        req.set_op(Op::Receive(receive));
+        req.set_op(op);
     } else {
         let result = receive.result;
-        drop(receive);
+        drop(op);
         worker.finish(req, result);
     }
     ok
+}
+
+/// What waits for data: a rendezvous, or a get.
+fn receive_of(op: &mut Op) -> Option<&mut Receive> {
+    match op {
+        Op::Receive(receive) => Some(receive),
+        Op::Asked(asked) => Some(&mut asked.receive),
+        _ => None,
+    }
 }
 
 /// Where a transport may write the payload of an `RNDV_DATA` directly.
@@ -188,11 +217,8 @@ pub fn place(worker: &Worker, header: &[u8], offset: usize, total: usize) -> Pla
     let found = Data::decode(header).and_then(|(header, _)| {
         let base = usize::try_from(header.offset).ok()?;
         let req = worker.op_by_id(header.receiver_op)?;
-        let op = req.take_op();
-        let place = match &op {
-            Op::Receive(receive) => place_in(receive, base, offset, total),
-            _ => None,
-        };
+        let mut op = req.take_op();
+        let place = receive_of(&mut op).and_then(|receive| place_in(receive, base, offset, total));
         req.set_op(op);
         place
     });

@@ -1,5 +1,7 @@
 //! Sending stream bytes, in as many messages as they need.
 
+use std::rc::Rc;
+
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
 use crate::ucp::proto::eager::send_piece;
@@ -90,11 +92,11 @@ impl Stage for StreamSend {
     type Attempt = Attempt;
     type Next = ();
 
-    fn begin(&self, _ep: &Endpoint, _number: u32) -> Result<Attempt> {
+    fn begin(&self, _ep: &Rc<Endpoint>, _number: u32) -> Result<Attempt> {
         Ok(Attempt::default())
     }
 
-    fn progress(&self, attempt: &mut Attempt, ep: &Endpoint) -> Result<Step> {
+    fn progress(&self, attempt: &mut Attempt, ep: &Rc<Endpoint>) -> Result<Step> {
         while attempt.offset < self.buf.len() {
             match self.send(attempt, ep)? {
                 Some(n) => attempt.offset += n,

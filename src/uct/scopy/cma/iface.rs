@@ -195,6 +195,13 @@ impl Queue {
         self.len.set(self.len.get() + 1);
     }
 
+    /// Takes out what was posted under this token.
+    pub fn cancel(&self, token: u64) {
+        let mut copies = self.copies.borrow_mut();
+        copies.retain(|copy| copy.token != token);
+        self.len.set(copies.len());
+    }
+
     /// Takes the oldest copy one step on; `None` if there is none. Returns token and result of
     /// one that has ended. Nothing is borrowed when this returns.
     fn advance(&self) -> Option<Option<(u64, Result<()>)>> {

@@ -1,0 +1,47 @@
+//! One-sided operations that don't end at once.
+
+pub mod get;
+pub mod put;
+
+pub use get::{Asked, Get};
+pub use put::Put;
+
+use std::rc::Rc;
+
+use crate::ucs::status::Error;
+use crate::uct::Ep;
+
+/// What a lane is copying. It stops when this is let go, so that no memory is touched after its
+/// operation has ended.
+struct Posted {
+    lane: Rc<dyn Ep>,
+    token: u64,
+    /// Bytes; 0 when nothing is under way.
+    len: usize,
+}
+
+impl Posted {
+    fn new(lane: Rc<dyn Ep>, token: u64) -> Posted {
+        Posted {
+            lane,
+            token,
+            len: 0,
+        }
+    }
+}
+
+impl Drop for Posted {
+    fn drop(&mut self) {
+        if self.len != 0 {
+            self.lane.cancel(self.token);
+        }
+    }
+}
+
+/// The kernel forbids the lane what it was chosen for, as opposed to a failure.
+fn is_refusal(error: Error) -> bool {
+    matches!(
+        error,
+        Error::Unsupported | Error::InvalidAddr | Error::InvalidParam
+    )
+}

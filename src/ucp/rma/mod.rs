@@ -1,0 +1,32 @@
+//! One-sided operations: put and get, and what fence and flush promise about them.
+//!
+//! Three ways lead to a peer's memory, tried in this order:
+//! - *mapped*: the memory is this process's too; loads and stores do it, at once.
+//! - *lane*: a transport accesses the peer's memory through the kernel.
+//! - *message*: the target carries the operation out when it progresses.
+//!
+//! [`put`] and [`get`] choose; [`crate::ucp::proto::rma`] runs what does not end at once;
+//! [`target`] is the other side; [`fence`] and [`order`] keep operations in order across ways.
+
+pub mod answer;
+mod fence;
+pub mod get;
+pub mod order;
+pub mod put;
+pub mod target;
+#[cfg(test)]
+pub(super) mod tests;
+
+pub use order::{Order, Way};
+
+use crate::ucp::ep::Endpoint;
+use crate::ucp::rkey::RemoteKey;
+use crate::ucs::status::Result;
+
+/// Checks that an operation may be posted at all.
+pub(super) fn check(ep: &Endpoint, key: &RemoteKey, remote: u64, len: usize) -> Result<()> {
+    ep.check_usable()?;
+    key.check(remote, len).inspect_err(|_| {
+        crate::ucs_error!("{len} bytes at {remote:#x} are not in the region of the remote key");
+    })
+}

@@ -150,7 +150,7 @@ unsafe extern "C" fn handler(
 ) -> Status {
     // SAFETY: the argument is the list that outlives the worker; the parameters live for the call.
     let (kept, attr) = unsafe { (&*arg.cast::<Kept>(), (*param).recv_attr) };
-    if attr & (3 << 16) == 0 || len % 3 == 0 {
+    if attr & (3 << 16) == 0 || len.is_multiple_of(3) {
         return Status::OK;
     }
     kept.borrow_mut().push(data);

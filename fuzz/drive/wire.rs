@@ -125,7 +125,7 @@ unsafe extern "C" fn look(
         std::hint::black_box(sum(data, len.min(1 << 20)));
         return Status::OK;
     }
-    if len % 2 == 0 {
+    if len.is_multiple_of(2) {
         Status::OK
     } else {
         Error::Rejected.into()
@@ -475,7 +475,7 @@ impl Bench {
             112..=119 => self.wireup(input),
             120..=123 => {
                 if let Some(ep) = self.ep.take() {
-                    let force = input.byte() % 2 == 0;
+                    let force = input.byte().is_multiple_of(2);
                     let posted = ep.close(&ReqOptions::default(), force);
                     self.note(posted);
                 }

@@ -119,7 +119,7 @@ impl Pair {
     }
 
     pub fn key(&self, registered: &Registered) -> Arc<RemoteKey> {
-        let packed = rkey::pack(registered).expect("packed");
+        let packed = rkey::pack(registered);
         RemoteKey::unpack(&self.to_b, &packed).expect("a key")
     }
 

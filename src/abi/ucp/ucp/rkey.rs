@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::abi::prelude::*;
 use crate::abi::ucp::convert;
+use crate::sys::map::PAGE;
 use crate::ucp::mem::Registered;
 use crate::ucp::rkey::{self, RemoteKey, wire};
 
@@ -70,14 +71,16 @@ pub(in crate::abi::ucp) unsafe fn pack(
 /// `foreign` should be a packed key; what can be read there is only copied.
 pub(in crate::abi::ucp) unsafe fn foreign(foreign: *const c_void) -> Result<Vec<u8>, Error> {
     let base = foreign.cast::<u8>();
-    let mut bytes = vec![0; wire::HEADER_LEN];
+    // What is readable is so up to the end of its page: one read is enough for most keys.
+    let in_page = PAGE - base.addr() % PAGE;
+    let mut bytes = vec![0; in_page.clamp(wire::HEADER_LEN, wire::MAX_LEN)];
     if foreign.is_null() || !crate::sys::peek::read(base, &mut bytes) {
         crate::ucs_error!("the packed key {foreign:p} can't be read");
         return Err(Error::InvalidParam);
     }
-    let len = wire::total_len(&bytes).map_err(rkey::refuse)?;
+    let (read, len) = (bytes.len(), wire::total_len(&bytes).map_err(rkey::refuse)?);
     bytes.resize(len, 0);
-    if !crate::sys::peek::read(base, &mut bytes) {
+    if len > read && !crate::sys::peek::read(base, &mut bytes) {
         crate::ucs_error!("the packed key {foreign:p} ends before its length");
         return Err(Error::InvalidParam);
     }

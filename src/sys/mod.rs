@@ -22,4 +22,5 @@ pub mod net;
 pub mod netdev;
 pub mod netlink;
 pub mod symbols;
+pub mod sysv;
 pub mod usermem;

@@ -6,8 +6,10 @@ use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::ptr::NonNull;
+use std::sync::Once;
 
 use super::map::Place;
+use super::sysv;
 use super::usermem::UserMem;
 
 /// Mapped shared memory; dropping it unmaps. All bytes may change at any time.
@@ -83,12 +85,9 @@ impl Mapping {
     /// A new System V segment that vanishes with the last process that has it attached. Others
     /// can attach it by its id, which is returned too.
     pub fn new_sysv_at(len: usize, place: Place) -> io::Result<(Mapping, i32)> {
-        let flags = libc::IPC_CREAT | libc::IPC_EXCL | 0o600;
-        // SAFETY: no pointers.
-        let id = unsafe { libc::shmget(libc::IPC_PRIVATE, len, flags) };
-        if id < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        static CLEANED: Once = Once::new();
+        CLEANED.call_once(sysv::remove_stale);
+        let id = new_segment(len)?;
         let mapping = Mapping::of_sysv_at(id, place);
         // Linux lets others attach a segment that is marked for removal, as long as it is
         // attached at all. So nothing stays behind, however this process ends.
@@ -110,6 +109,29 @@ impl Mapping {
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.len
+    }
+}
+
+fn new_segment(len: usize) -> io::Result<i32> {
+    let flags = libc::IPC_CREAT | libc::IPC_EXCL | 0o600;
+    let mut taken = 0;
+    loop {
+        // Without a key, if so many are taken.
+        let key = if taken < 8 {
+            sysv::key()
+        } else {
+            libc::IPC_PRIVATE
+        };
+        // SAFETY: no pointers.
+        let id = unsafe { libc::shmget(key, len, flags) };
+        if id >= 0 {
+            return Ok(id);
+        }
+        let error = io::Error::last_os_error();
+        if error.raw_os_error() != Some(libc::EEXIST) {
+            return Err(error);
+        }
+        taken += 1;
     }
 }
 

@@ -61,10 +61,8 @@ impl UserMem {
     /// Copies from `offset` on into `dst` and returns how many bytes there were.
     pub fn read_at(&self, offset: usize, dst: &mut [u8]) -> usize {
         let part = self.part(offset, dst.len());
-        if part.len != 0 {
-            // SAFETY: `part` lies inside the memory promised by `new`, and `dst` is ours alone.
-            unsafe { ptr::copy_nonoverlapping(part.ptr, dst.as_mut_ptr(), part.len) };
-        }
+        // SAFETY: `part` lies inside the memory promised by `new`, and `dst` is as long.
+        unsafe { copy(part.ptr, dst.as_mut_ptr(), part.len) };
         part.len
     }
 
@@ -92,19 +90,35 @@ impl UserMem {
 ///
 /// # Safety
 /// `src` must be readable and `dst` writable for `len` bytes.
-#[inline]
-unsafe fn copy(src: *const u8, dst: *mut u8, len: usize) {
-    // SAFETY: each branch reads and then writes inside the first `len` bytes.
+#[inline(always)]
+pub unsafe fn copy(src: *const u8, dst: *mut u8, len: usize) {
+    /// Two pieces that may overlap each other cover all bytes.
+    ///
+    /// # Safety
+    /// As [`copy`]; `len` from the size of `T` to twice that.
+    #[inline(always)]
+    unsafe fn two<T: Copy>(src: *const u8, dst: *mut u8, len: usize) {
+        let last = len - size_of::<T>();
+        // SAFETY: both pieces lie inside `len` bytes; all is read before anything is written.
+        unsafe {
+            let first_piece = src.cast::<T>().read_unaligned();
+            let last_piece = src.add(last).cast::<T>().read_unaligned();
+            dst.cast::<T>().write_unaligned(first_piece);
+            dst.add(last).cast::<T>().write_unaligned(last_piece);
+        }
+    }
+    // SAFETY: forwarded to the caller; the length suits each branch.
     unsafe {
-        match len {
-            0 => {}
-            8..=16 => {
-                let first = src.cast::<u64>().read_unaligned();
-                let last = src.add(len - 8).cast::<u64>().read_unaligned();
-                dst.cast::<u64>().write_unaligned(first);
-                dst.add(len - 8).cast::<u64>().write_unaligned(last);
-            }
-            _ => ptr::copy(src, dst, len),
+        if len > 16 {
+            ptr::copy(src, dst, len);
+        } else if len >= 8 {
+            two::<u64>(src, dst, len);
+        } else if len >= 4 {
+            two::<u32>(src, dst, len);
+        } else if len >= 2 {
+            two::<u16>(src, dst, len);
+        } else if len == 1 {
+            dst.write(src.read());
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Interfaces: one transport on one device, inside one worker.
 
+use std::cell::Cell;
 use std::os::fd::RawFd;
 use std::ptr::NonNull;
 use std::rc::Rc;
@@ -157,6 +158,12 @@ pub trait Iface {
     /// Receives and sends what can be received and sent now, and returns the number of events
     /// (messages in, completions, bytes moved for a pending send). Must be cheap when idle.
     fn progress(&self, events: &dyn Events) -> usize;
+
+    /// The number of operations under way, if nothing ever arrives here unasked: while it is 0,
+    /// progress has nothing to do and need not be called.
+    fn outstanding(&self) -> Option<Rc<Cell<usize>>> {
+        None
+    }
 
     /// Descriptor for poll/epoll that becomes readable once armed and something happens.
     fn event_fd(&self) -> Option<RawFd> {

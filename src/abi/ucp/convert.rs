@@ -201,35 +201,45 @@ pub unsafe fn options(
         options.user_data = data;
     }
     if let Some(cb) = crate::field!(p, UCP_OP_ATTR_FIELD_CALLBACK.into(), cb) {
-        options.callback = match kind {
-            // SAFETY: the call says which member the caller filled.
-            Kind::Send => unsafe { cb.send }.map_or(Callback::None, Callback::SendNbx),
-            // SAFETY: as above.
-            Kind::AmRecv => unsafe { cb.recv_am }.map_or(Callback::None, Callback::AmRecv),
-            Kind::StreamRecv => {
-                // SAFETY: as above.
-                unsafe { cb.recv_stream }.map_or(Callback::None, Callback::StreamRecvNbx)
-            }
-            // SAFETY: as above. The two info types have the same layout.
-            Kind::TagRecv => match unsafe { cb.recv } {
-                // SAFETY: the function types differ in the name of one pointed-to type only.
-                Some(cb) => Callback::TagRecvNbx(unsafe {
-                    core::mem::transmute::<
-                        unsafe extern "C" fn(
-                            *mut c_void,
-                            Status,
-                            *const ucp_tag_recv_info_t,
-                            *mut c_void,
-                        ),
-                        crate::ucp::request::callback::TagRecvNbxCb,
-                    >(cb)
-                }),
-                None => Callback::None,
-            },
-        };
+        // SAFETY: the call says which member the caller filled.
+        options.callback = unsafe { callback(cb, kind) };
     }
     let datatype = crate::field!(p, UCP_OP_ATTR_FIELD_DATATYPE.into(), datatype);
     Ok((options, datatype.unwrap_or(DT_BYTE)))
+}
+
+/// The member of `cb` that belongs to the call.
+///
+/// # Safety
+/// The caller of the API filled that member.
+#[inline(always)]
+pub unsafe fn callback(cb: ucp_request_param_cb, kind: Kind) -> Callback {
+    match kind {
+        // SAFETY: forwarded to the caller.
+        Kind::Send => unsafe { cb.send }.map_or(Callback::None, Callback::SendNbx),
+        // SAFETY: as above.
+        Kind::AmRecv => unsafe { cb.recv_am }.map_or(Callback::None, Callback::AmRecv),
+        Kind::StreamRecv => {
+            // SAFETY: as above.
+            unsafe { cb.recv_stream }.map_or(Callback::None, Callback::StreamRecvNbx)
+        }
+        // SAFETY: as above. The two info types have the same layout.
+        Kind::TagRecv => match unsafe { cb.recv } {
+            // SAFETY: the function types differ in the name of one pointed-to type only.
+            Some(cb) => Callback::TagRecvNbx(unsafe {
+                core::mem::transmute::<
+                    unsafe extern "C" fn(
+                        *mut c_void,
+                        Status,
+                        *const ucp_tag_recv_info_t,
+                        *mut c_void,
+                    ),
+                    crate::ucp::request::callback::TagRecvNbxCb,
+                >(cb)
+            }),
+            None => Callback::None,
+        },
+    }
 }
 
 /// Where an immediate receive writes what it got.

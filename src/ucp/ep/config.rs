@@ -29,6 +29,8 @@ pub struct EpConfig {
     pub short_max: usize,
     /// Longest payload of an `EAGER_ONLY` by any means.
     pub only_max: usize,
+    /// Longest contiguous payload that goes as one `EAGER_ONLY` by a copy, whatever the request.
+    pub copy_max: usize,
     /// Longest active message by bcopy.
     pub bcopy_max: usize,
     pub zcopy: Option<ZcopyLimits>,
@@ -67,11 +69,15 @@ impl EpConfig {
                 max_iov: am.max_iov,
                 max_header: am.max_zcopy_header,
             });
+        let only_max = am.max_bcopy.saturating_sub(8);
+        let rndv_thresh = normal.rndv_thresh.min(fast.rndv_thresh);
+        let zcopy_min = normal.zcopy.map_or(usize::MAX, |(min, _)| min);
         EpConfig {
             lanes,
             fast_max: short_max.map_or(-1, |max| max as isize),
             short_max: short_max.unwrap_or(0),
-            only_max: am.max_bcopy.saturating_sub(8),
+            only_max,
+            copy_max: only_max.min(rndv_thresh.min(zcopy_min).saturating_sub(1)),
             bcopy_max: am.max_bcopy,
             zcopy,
             fetch_max_iov: fetch.map_or(0, |attr| attr.max_iov),
@@ -93,6 +99,7 @@ impl EpConfig {
             fast_max: -1,
             short_max: 0,
             only_max: ROOM,
+            copy_max: 0,
             bcopy_max: ROOM,
             zcopy: None,
             fetch_max_iov: 0,

@@ -169,6 +169,12 @@ impl Endpoint {
         max >= 0 && len <= max as usize
     }
 
+    /// Whether `len` bytes may be copied into one message now.
+    #[inline]
+    pub fn copy_fits(&self, len: usize) -> bool {
+        self.fast_max.get() >= 0 && len <= self.config().copy_max
+    }
+
     pub fn origin(&self) -> Origin {
         self.origin
     }

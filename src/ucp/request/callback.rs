@@ -47,12 +47,14 @@ pub enum Callback {
 #[allow(clippy::not_unsafe_ptr_arg_deref)]
 impl Callback {
     /// Calls the user. Anything may happen inside, also calls into this library.
+    #[inline(always)]
     pub fn call(self, area: *mut c_void, status: Status, info: TagInfo, user: *mut c_void) {
         let mut info = info;
         // SAFETY: the user gave the function for this purpose; `area` is the request's, and
         // `info` lives for the call.
         unsafe {
             match self {
+                Callback::TagRecvNbx(cb) => cb(area, status, &info, user),
                 Callback::None => {}
                 Callback::Send(cb) => cb(area, status),
                 Callback::SendNbx(cb) => cb(area, status, user),
@@ -60,7 +62,6 @@ impl Callback {
                 Callback::AmRecv(cb) => cb(area, status, info.length, user),
                 Callback::StreamRecv(cb) => cb(area, status, info.length),
                 Callback::StreamRecvNbx(cb) => cb(area, status, info.length, user),
-                Callback::TagRecvNbx(cb) => cb(area, status, &info, user),
             }
         }
     }

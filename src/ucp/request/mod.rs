@@ -32,7 +32,7 @@ use crate::sys::usermem::UserMem;
 use crate::ucp::dt::RecvBuf;
 use crate::ucp::ep::Endpoint;
 use crate::ucp::proto::Op;
-use crate::ucp::tag::TagRecv;
+use crate::ucp::tag::{MatchLink, TagRecv};
 use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Status};
 
@@ -55,24 +55,26 @@ pub struct Request {
     worker: Cell<*const Worker>,
     callback: Cell<Callback>,
     user_data: Cell<*mut c_void>,
+    info: Cell<TagInfo>,
+    /// A receive of contiguous memory, in place: the common case needs no allocation.
+    contig: Cell<Option<ContigRecv>>,
+    /// Its place among the posted receives, or among the free requests.
+    link: MatchLink,
     /// Id in the worker's table, 0 if none.
     id: Cell<u64>,
-    info: Cell<TagInfo>,
     ep: Cell<Option<Rc<Endpoint>>>,
     /// Number of the operation on its endpoint, 0 for what flushes don't wait for.
     number: Cell<u64>,
-    /// A posted receive of contiguous memory, in place: the common case needs no allocation.
-    posted: Cell<Option<PostedRecv>>,
     /// Whatever else the request is doing.
     op: Cell<Option<Box<Op>>>,
 }
 
-/// A posted receive of contiguous memory.
+/// A receive of contiguous memory: posted, or matched and still getting fragments.
 #[derive(Clone, Copy)]
-pub struct PostedRecv {
+pub struct ContigRecv {
     pub mem: UserMem,
-    /// Its place in the queue of posted receives.
-    pub place: u32,
+    /// Bytes that have come in so far.
+    pub received: usize,
 }
 
 /// Bytes of our part: `UCP_ATTR_FIELD_REQUEST_SIZE`.
@@ -87,6 +89,7 @@ impl ReqRef {
     ///
     /// # Safety
     /// `area` must have come from [`ReqRef::area`] of a request that is still live.
+    #[inline(always)]
     pub unsafe fn from_area(area: *mut c_void) -> Option<ReqRef> {
         let ptr = area
             .cast::<u8>()
@@ -112,6 +115,7 @@ impl ReqRef {
     }
 
     /// What the user sees.
+    #[inline(always)]
     pub fn area(self) -> *mut c_void {
         self.0.as_ptr().wrapping_add(1).cast()
     }
@@ -122,29 +126,28 @@ impl ReqRef {
             worker: Cell::new(worker),
             callback: Cell::new(Callback::None),
             user_data: Cell::new(core::ptr::null_mut()),
-            id: Cell::new(0),
             info: Cell::new(TagInfo::default()),
+            contig: Cell::new(None),
+            link: MatchLink::default(),
+            id: Cell::new(0),
             ep: Cell::new(None),
             number: Cell::new(0),
-            posted: Cell::new(None),
             op: Cell::new(None),
         };
         // SAFETY: the memory is reserved for a `Request` and holds none that would need a drop.
         unsafe { self.0.as_ptr().write(fresh) };
     }
 
-    /// A pooled request begins a new life.
-    fn renew(self, worker: &Worker) {
+    /// A pooled request begins a new life. Its end has left nothing but status and callback.
+    #[inline]
+    fn renew(self) {
         let req = self.get();
-        req.worker.set(worker);
         req.state
             .store(Status::INPROGRESS.0 as u8 as u32, Ordering::Relaxed);
         req.callback.set(Callback::None);
-        req.user_data.set(core::ptr::null_mut());
-        req.id.set(0);
-        req.number.set(0);
     }
 
+    #[inline(always)]
     fn get(&self) -> &Request {
         // SAFETY: a `ReqRef` exists only while the request is live, and `Request` is only ever
         // accessed by shared reference.
@@ -155,11 +158,13 @@ impl ReqRef {
         self.get().worker.get()
     }
 
+    #[inline(always)]
     pub fn set_callback(self, callback: Callback, user_data: *mut c_void) {
         self.get().callback.set(callback);
         self.get().user_data.set(user_data);
     }
 
+    #[inline(always)]
     pub fn add_flags(self, flags: u32) {
         let state = &self.get().state;
         // Only the worker's thread of control writes; others read.
@@ -171,6 +176,7 @@ impl ReqRef {
     }
 
     /// `UCS_INPROGRESS` until completed. May be called from any thread.
+    #[inline]
     pub fn status(self) -> Status {
         let state = self.get().state.load(Ordering::Acquire);
         if state & flag::COMPLETED == 0 {
@@ -197,6 +203,7 @@ impl ReqRef {
         self.get().info.get()
     }
 
+    #[inline(always)]
     pub fn set_info(self, info: TagInfo) {
         self.get().info.set(info);
     }
@@ -232,10 +239,10 @@ impl ReqRef {
     pub fn take_op(self) -> Op {
         match self.get().op.take() {
             Some(op) => *op,
-            None => match self.get().posted.take() {
-                Some(PostedRecv { mem, place }) => {
+            None => match self.get().contig.take() {
+                Some(ContigRecv { mem, received }) => {
                     let mut recv = TagRecv::new(RecvBuf::Contig(mem));
-                    recv.posted = Some(place);
+                    recv.received = received;
                     Op::Recv(recv)
                 }
                 None => Op::None,
@@ -243,22 +250,28 @@ impl ReqRef {
         }
     }
 
-    /// Makes it a posted receive of contiguous memory.
-    #[inline]
-    pub fn set_posted(self, posted: PostedRecv) {
-        self.get().posted.set(Some(posted));
+    /// Its place among the posted receives.
+    #[inline(always)]
+    pub fn link(&self) -> &MatchLink {
+        &self.get().link
     }
 
-    /// Takes the posted receive, if it is one of contiguous memory.
-    #[inline]
-    pub fn take_posted(self) -> Option<PostedRecv> {
-        self.get().posted.take()
+    /// Makes it a receive of contiguous memory, or notes how far that has come.
+    #[inline(always)]
+    pub fn set_contig(self, recv: ContigRecv) {
+        self.get().contig.set(Some(recv));
+    }
+
+    /// The receive, if it is one of contiguous memory.
+    #[inline(always)]
+    pub fn contig(self) -> Option<ContigRecv> {
+        self.get().contig.get()
     }
 
     /// Lets go of whatever the operation owns.
     #[inline]
     pub fn drop_op(self) {
-        self.get().posted.set(None);
+        self.get().contig.set(None);
         drop(self.get().op.take());
     }
 
@@ -274,35 +287,44 @@ impl ReqRef {
     pub fn complete(self, pool: &RequestPool, status: Status) {
         let req = self.get();
         req.ep.set(None);
-        req.posted.set(None);
         drop(req.op.take());
+        self.complete_contig(pool, status);
+    }
+
+    /// Ends a receive of contiguous memory, which has no endpoint, no id and no other operation.
+    #[inline(always)]
+    pub fn complete_contig(self, pool: &RequestPool, status: Status) {
+        let req = self.get();
+        req.contig.set(None);
         let (callback, user_data, info) = (req.callback.get(), req.user_data.get(), req.info.get());
-        let old = req.state.load(Ordering::Relaxed);
-        let flags = old & !0xff;
+        let flags = req.state.load(Ordering::Relaxed) & !0xff;
         let area = self.area();
         req.state.store(
             flags | flag::COMPLETED | u32::from(status.0 as u8),
             Ordering::Release,
         );
         callback.call(area, status, info, user_data);
-        if flags & flag::RELEASED != 0 && flags & flag::USER_MEMORY == 0 {
+        if flags & (flag::RELEASED | flag::USER_MEMORY) == flag::RELEASED {
             pool.put(self);
         }
     }
 
     /// `ucp_request_free`: no callback after this; the memory returns to the pool now or when
     /// the operation ends.
+    #[inline]
     pub fn free(self, pool: &RequestPool) {
         self.get().callback.set(Callback::None);
         self.release(pool);
     }
 
     /// `ucp_request_release`: as [`ReqRef::free`], but the callback still comes.
+    #[inline]
     pub fn release(self, pool: &RequestPool) {
-        if self.has_flags(flag::USER_MEMORY) {
+        let state = self.get().state.load(Ordering::Acquire);
+        if state & flag::USER_MEMORY != 0 {
             return;
         }
-        if self.has_flags(flag::COMPLETED) {
+        if state & flag::COMPLETED != 0 {
             pool.put(self);
         } else {
             self.add_flags(flag::RELEASED);

@@ -1,6 +1,6 @@
 //! The worker's own request memory.
 
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 use core::ffi::c_void;
 use core::ptr::NonNull;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -20,7 +20,8 @@ pub struct RequestPool {
     stride: usize,
     cleanup: Option<UserFn>,
     init: Option<UserFn>,
-    free: RefCell<Vec<ReqRef>>,
+    /// The free requests, each linked to the next.
+    free: Cell<Option<ReqRef>>,
     chunks: RefCell<Vec<NonNull<u8>>>,
 }
 
@@ -36,7 +37,7 @@ impl RequestPool {
             stride,
             init,
             cleanup,
-            free: RefCell::default(),
+            free: Cell::new(None),
             chunks: RefCell::default(),
         })
     }
@@ -46,40 +47,41 @@ impl RequestPool {
     }
 
     /// A fresh request, in flight. Error: `NoMemory`.
+    #[inline]
     pub fn get(&self, worker: &Worker) -> Result<ReqRef> {
         loop {
-            let req = self.free.borrow_mut().pop();
-            if let Some(req) = req {
-                req.renew(worker);
+            if let Some(req) = self.free.get() {
+                self.free.set(req.link().take_next());
+                req.renew();
                 return Ok(req);
             }
             self.grow(worker)?;
         }
     }
 
+    #[cold]
     fn grow(&self, worker: &Worker) -> Result<()> {
         let layout = self.layout().ok_or(Error::NoMemory)?;
         // SAFETY: the layout has a size above 0.
         let chunk = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(Error::NoMemory)?;
         self.chunks.borrow_mut().push(chunk);
-        let mut fresh = Vec::with_capacity(CHUNK);
         for index in (0..CHUNK).rev() {
             // SAFETY: inside the chunk, whose base is aligned as the stride is.
             let req = ReqRef(unsafe { chunk.add(index * self.stride) }.cast());
             req.init(worker, 0);
-            fresh.push(req);
+            self.put(req);
             if let Some(init) = self.init {
                 // SAFETY: the user's function on the user's area.
                 unsafe { init(req.area()) };
             }
         }
-        self.free.borrow_mut().extend(fresh);
         Ok(())
     }
 
     /// Takes a completed request back.
+    #[inline(always)]
     pub(super) fn put(&self, req: ReqRef) {
-        self.free.borrow_mut().push(req);
+        req.link().set_next(self.free.replace(Some(req)));
     }
 }
 

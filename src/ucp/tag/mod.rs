@@ -9,7 +9,7 @@ mod unexpected;
 
 use core::cell::RefCell;
 
-pub use expected::Expected;
+pub use expected::{Expected, MatchLink};
 pub use frags::Fragments;
 pub use unexpected::{AckTo, Body, Handle, Message, Partial, Unexpected};
 
@@ -28,8 +28,6 @@ pub struct TagMatching {
 /// A receive: posted, or matched and still getting fragments.
 pub struct TagRecv {
     pub buf: RecvBuf,
-    /// Its place in the queue of posted receives; `None` once matched.
-    pub posted: Option<u32>,
     /// Bytes that have come in so far.
     pub received: usize,
     /// A failure so far: truncation, or the user's own from unpacking.
@@ -40,7 +38,6 @@ impl TagRecv {
     pub fn new(buf: RecvBuf) -> TagRecv {
         TagRecv {
             buf,
-            posted: None,
             received: 0,
             result: Ok(()),
         }

@@ -1,11 +1,14 @@
 //! Receiving: posting, probing, cancelling, and what arriving messages do.
 
+use core::ffi::c_void;
+
 use super::TagRecv;
 use super::frags::Target;
 use super::unexpected::{AckTo, Body, Handle, Message, Partial};
+use crate::sys::usermem::UserMem;
 use crate::ucp::dt::RecvBuf;
 use crate::ucp::proto::{Op, rndv};
-use crate::ucp::request::{PostedRecv, ReqRef, TagInfo, flag};
+use crate::ucp::request::{ContigRecv, ReqRef, TagInfo, flag};
 use crate::ucp::wire::rndv::{Answer, Rts};
 use crate::ucp::wire::tag::{First, Middle, split_only};
 use crate::ucp::wire::{Identity, am};
@@ -39,18 +42,41 @@ pub fn post(
         return Err(Error::NoResource);
     }
     let req = worker.new_request(options)?;
-    req.add_flags(flag::RECV);
-    let place = worker.tag.expected.borrow_mut().push(tag, mask, req);
+    req.set_callback(options.callback, options.user_data);
     match buf {
-        RecvBuf::Contig(mem) => req.set_posted(PostedRecv { mem, place }),
+        RecvBuf::Contig(mem) => enqueue(worker, req, mem, tag, mask),
         buf => {
-            let mut recv = TagRecv::new(buf);
-            recv.posted = Some(place);
-            req.set_op(Op::Recv(recv));
+            req.add_flags(flag::RECV);
+            req.set_op(Op::Recv(TagRecv::new(buf)));
+            worker.tag.expected.borrow_mut().push(tag, mask, req);
         }
     }
-    req.set_callback(options.callback, options.user_data);
     Ok(Posted::Later(req))
+}
+
+/// The fast path: a request in flight for a receive of contiguous memory, if no message waits.
+/// The caller sets its callback. `area`: the user's own request, or null.
+#[inline(always)]
+pub fn try_post(
+    worker: &Worker,
+    mem: UserMem,
+    tag: u64,
+    mask: u64,
+    area: *mut c_void,
+) -> Option<ReqRef> {
+    if !worker.tag.unexpected.borrow().is_empty() {
+        return None;
+    }
+    let req = worker.request_in(area).ok()?;
+    enqueue(worker, req, mem, tag, mask);
+    Some(req)
+}
+
+#[inline(always)]
+fn enqueue(worker: &Worker, req: ReqRef, mem: UserMem, tag: u64, mask: u64) {
+    req.add_flags(flag::RECV);
+    req.set_contig(ContigRecv { mem, received: 0 });
+    worker.tag.expected.borrow_mut().push(tag, mask, req);
 }
 
 /// Receives a message that a probe has claimed.
@@ -84,17 +110,9 @@ pub fn probe(worker: &Worker, tag: u64, mask: u64, remove: bool) -> Option<(u64,
 
 /// Cancels a receive that has not been matched; anything else goes on.
 pub fn cancel(worker: &Worker, req: ReqRef) {
-    let op = req.take_op();
-    if let Op::Recv(TagRecv {
-        posted: Some(place),
-        ..
-    }) = &op
-    {
-        worker.tag.expected.borrow_mut().remove(*place);
-        drop(op);
+    if req.link().is_queued() {
+        worker.tag.expected.borrow_mut().remove(req);
         worker.finish(req, Err(Error::Canceled));
-    } else {
-        req.set_op(op);
     }
 }
 
@@ -185,6 +203,7 @@ impl TagRecv {
 }
 
 /// An `EAGER_ONLY` has arrived.
+#[inline(always)]
 pub fn on_eager_only(worker: &Worker, data: &[u8]) -> Option<()> {
     let (tag, payload) = split_only(data)?;
     let req = worker.tag.expected.borrow_mut().take_match(tag);
@@ -195,27 +214,37 @@ pub fn on_eager_only(worker: &Worker, data: &[u8]) -> Option<()> {
     Some(())
 }
 
+#[inline(always)]
 fn deliver_whole(worker: &Worker, req: ReqRef, tag: u64, payload: &[u8]) {
-    let result = match req.take_posted() {
-        Some(posted) if payload.len() <= posted.mem.len() => {
-            posted.mem.write_at(0, payload);
-            Ok(())
-        }
-        Some(_) => Err(Error::MessageTruncated),
-        None => match req.take_op() {
-            // Dropped at the end of this arm: a generic datatype is finished before the user is
-            // told.
-            Op::Recv(recv) => store(&recv.buf, 0, payload, payload.len()),
-            _ => return,
-        },
-    };
     req.set_info(TagInfo {
         sender_tag: tag,
         length: payload.len(),
     });
+    let Some(ContigRecv { mem, .. }) = req.contig() else {
+        return deliver_other(worker, req, payload);
+    };
+    let status = if payload.len() <= mem.len() {
+        mem.write_at(0, payload);
+        Status::OK
+    } else {
+        Error::MessageTruncated.into()
+    };
+    req.complete_contig(&worker.requests, status);
+}
+
+/// The same for memory that is not contiguous.
+#[inline(never)]
+fn deliver_other(worker: &Worker, req: ReqRef, payload: &[u8]) {
+    let Op::Recv(recv) = req.take_op() else {
+        return;
+    };
+    let result = store(&recv.buf, 0, payload, payload.len());
+    // A generic datatype is finished before the user is told.
+    drop(recv);
     worker.finish(req, result);
 }
 
+#[inline(never)]
 fn queue_whole(worker: &Worker, tag: u64, payload: &[u8], ack: Option<AckTo>) {
     let message = Message {
         tag,
@@ -261,7 +290,6 @@ pub fn on_first(worker: &Worker, data: &[u8], sync: bool) -> Option<()> {
             let Op::Recv(mut recv) = req.take_op() else {
                 return None;
             };
-            recv.posted = None;
             recv.take_in(0, payload, total);
             req.set_info(TagInfo {
                 sender_tag: first.tag,

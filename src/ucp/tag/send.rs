@@ -14,17 +14,19 @@ use crate::ucp::worker::{Posted, ReqOptions};
 use crate::ucs::status::{Error, Result};
 use crate::uct::Post;
 
-/// The fast path: a contiguous message that fits into one short active message, with nothing
-/// queued before it. `None`: take the long way.
-#[inline]
-pub fn try_short(ep: &Endpoint, tag: u64, mem: UserMem) -> Option<()> {
-    if !ep.short_fits(mem.len()) {
-        return None;
-    }
-    match ep.am_lane().am_short(am::EAGER_ONLY, tag, mem.as_slice()) {
-        Ok(Post::Done) => Some(()),
-        _ => None,
-    }
+/// The fast path: a contiguous message that fits into one active message and is worth a copy,
+/// with nothing queued before it. False: take the long way.
+#[inline(always)]
+pub fn try_now(ep: &Endpoint, tag: u64, mem: UserMem) -> bool {
+    let len = mem.len();
+    let post = if ep.short_fits(len) {
+        ep.am_lane().am_short(am::EAGER_ONLY, tag, mem.as_slice())
+    } else if ep.copy_fits(len) {
+        eager::copy_only(ep, tag, mem)
+    } else {
+        return false;
+    };
+    matches!(post, Ok(Post::Done))
 }
 
 /// Sends `buf`. With `sync`, the request completes only when the message has been matched.

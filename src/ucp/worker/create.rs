@@ -11,7 +11,7 @@ use super::{IdTable, Worker};
 use crate::sys::event::{EventSet, random_u64};
 use crate::ucp::address::{self, AddressFlags, TlAddress, TlId, WorkerAddress};
 use crate::ucp::am::ActiveMessages;
-use crate::ucp::context::{Context, Features};
+use crate::ucp::context::{Context, Features, OpenIface};
 use crate::ucp::ep::Wired;
 use crate::ucp::request::RequestPool;
 use crate::ucp::tag::TagMatching;
@@ -85,6 +85,8 @@ impl Worker {
             .unwrap_or_else(|| format!("{}:{}", crate::ucs::log::host_name(), std::process::id()));
         let limits = open.ifaces.iter().map(|open| open.iface.attr().max_bcopy);
         let bcopy_max = limits.filter(|max| *max != 0).min().unwrap_or(0);
+        let gate = |(i, open): (usize, &OpenIface)| open.iface.outstanding().map(|gate| (i, gate));
+        let gated = open.ifaces.iter().enumerate().filter_map(gate).collect();
         let worker = Rc::new_cyclic(|this| Worker {
             this: this.clone(),
             uid,
@@ -93,6 +95,8 @@ impl Worker {
             name,
             user_data: Cell::new(params.user_data),
             active: Cell::new(0),
+            far_active: Cell::new(false),
+            gated,
             ifaces: open.ifaces,
             _mds: open.mds,
             idle_rounds: Cell::new(0),

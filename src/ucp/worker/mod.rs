@@ -85,7 +85,11 @@ pub struct Worker {
     user_data: Cell<*mut c_void>,
     ifaces: Vec<OpenIface>,
     /// A bit for each of `ifaces` that endpoints use: it is polled each time.
-    active: Cell<u128>,
+    active: Cell<u64>,
+    /// An interface beyond the bits of `active` is in use: all beyond are polled.
+    far_active: Cell<bool>,
+    /// Interfaces that are polled while they have operations under way, and only then.
+    gated: Box<[(usize, Rc<Cell<usize>>)]>,
     _mds: Vec<Option<Rc<dyn Md>>>,
     /// Rounds without an event since the clock was looked at, and when the other interfaces were
     /// last polled.

@@ -1,5 +1,6 @@
 //! Requests of this worker: making, naming and finishing them.
 
+use core::ffi::c_void;
 use std::rc::Rc;
 
 use super::{Posted, ReqOptions, Worker};
@@ -9,14 +10,20 @@ use crate::ucs::status::{Error, Result};
 
 impl Worker {
     /// A request in flight. Its callback is set by [`Worker::settle`], when the post is over.
-    #[allow(unsafe_code)]
     pub fn new_request(&self, options: &ReqOptions) -> Result<ReqRef> {
-        if options.request.is_null() {
+        self.request_in(options.request)
+    }
+
+    /// The same: in the user's memory before `area`, or in ours if that is null.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub fn request_in(&self, area: *mut c_void) -> Result<ReqRef> {
+        if area.is_null() {
             return self.requests.get(self);
         }
         // SAFETY: the user gave this memory for the request, of the size that the context's
         // query told, with UCP_OP_ATTR_FIELD_REQUEST.
-        unsafe { ReqRef::in_user_memory(options.request, self) }.ok_or(Error::InvalidParam)
+        unsafe { ReqRef::in_user_memory(area, self) }.ok_or(Error::InvalidParam)
     }
 
     /// What the post that made `req` returns. An operation that has ended meanwhile needs no

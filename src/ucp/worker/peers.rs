@@ -177,7 +177,9 @@ impl Worker {
     }
 
     pub(in crate::ucp) fn activate(&self, local: u8) {
-        self.active
-            .set(self.active.get() | 1 << (u32::from(local) & 127));
+        let index = usize::from(local);
+        if !self.gated.iter().any(|(gated, _)| *gated == index) {
+            self.poll_always(index);
+        }
     }
 }

@@ -14,6 +14,9 @@ pub(super) const IDLE_ROUNDS: u32 = 64;
 /// arrive there, and a poll may be a system call.
 const LOOK_EVERY: Duration = Duration::from_micros(50);
 
+/// Interfaces that have a bit of their own in the mask of those in use.
+const NEAR: usize = u64::BITS as usize;
+
 impl Worker {
     /// Moves everything on that can be moved now, and returns the number of events. Called from
     /// inside a callback it does nothing.
@@ -26,9 +29,17 @@ impl Worker {
         while active != 0 {
             let index = active.trailing_zeros() as usize;
             active &= active - 1;
-            if let Some(open) = self.ifaces.get(index) {
-                count += open.iface.progress(self);
+            count += self.poll(index);
+        }
+        for (index, outstanding) in &self.gated {
+            if outstanding.get() != 0 {
+                count += self.poll(*index);
             }
+        }
+        if self.far_active.get() {
+            count += (NEAR..self.ifaces.len())
+                .map(|i| self.poll(i))
+                .sum::<usize>();
         }
         if count == 0 {
             count += self.idle_round();
@@ -41,6 +52,23 @@ impl Worker {
         }
         self.in_progress.set(false);
         count
+    }
+
+    #[inline(always)]
+    fn poll(&self, index: usize) -> usize {
+        match self.ifaces.get(index) {
+            Some(open) => open.iface.progress(self),
+            None => 0,
+        }
+    }
+
+    /// The interface is polled at each progress from now on.
+    pub(super) fn poll_always(&self, index: usize) {
+        if index < NEAR {
+            self.active.set(self.active.get() | 1 << index);
+        } else {
+            self.far_active.set(true);
+        }
     }
 
     #[inline]
@@ -84,15 +112,18 @@ impl Worker {
     /// Polls the interfaces that no endpoint uses.
     fn poll_quiet_ifaces(&self) -> usize {
         let mut count = 0;
-        for (index, open) in self.ifaces.iter().enumerate() {
-            let bit = 1u128 << (index & 127);
-            if self.active.get() & bit != 0 {
+        for index in 0..self.ifaces.len() {
+            let active = match index < NEAR {
+                true => self.active.get() & 1 << index != 0,
+                false => self.far_active.get(),
+            };
+            if active {
                 continue;
             }
-            let n = open.iface.progress(self);
+            let n = self.poll(index);
             if n != 0 {
                 // A peer has found us here: more will come.
-                self.active.set(self.active.get() | bit);
+                self.poll_always(index);
             }
             count += n;
         }

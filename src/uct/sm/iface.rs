@@ -172,13 +172,15 @@ impl SmIface {
         empty(SHARED_RING) && bits(self.active.get()).all(empty)
     }
 
-    /// What an idle interface costs: three words that stay in the cache.
-    #[inline(always)]
-    fn has_nothing(&self) -> bool {
-        self.area.generation() == self.generation.get()
-            && self.special.get().is_empty()
-            && self.rings[SHARED_RING].is_empty()
-            && self.rings.get(self.only.get()).is_none_or(Rx::is_empty)
+    /// Delivers from the only two rings in use.
+    fn poll_two(&self, shared: &Rx, only: &Rx, events: &dyn Events) -> usize {
+        self.special.set(Special::BUSY);
+        let mut count = only.poll(events, self.max_poll);
+        if !core::ptr::eq(shared, only) {
+            count += shared.poll(events, self.max_poll);
+        }
+        self.mark(Special::BUSY, false);
+        count
     }
 
     #[inline(never)]
@@ -319,13 +321,19 @@ impl Iface for SmIface {
     }
 
     fn progress(&self, events: &dyn Events) -> usize {
-        if self.has_nothing() {
+        let (shared, only) = (&self.rings[SHARED_RING], self.rings.get(self.only.get()));
+        let same = self.area.generation() == self.generation.get();
+        let Some(only) = only.filter(|_| same && self.special.get().is_empty()) else {
+            return self.progress_busy(events);
+        };
+        // What an idle interface costs: three words that stay in the cache.
+        if only.is_empty() && shared.is_empty() {
             if self.active.get() != 0 {
                 cache::stop_guessing();
             }
             return 0;
         }
-        self.progress_busy(events)
+        self.poll_two(shared, only, events)
     }
 
     fn event_fd(&self) -> Option<RawFd> {

@@ -4,41 +4,72 @@ use crate::abi::prelude::*;
 use crate::abi::ucp::convert::{self, Kind};
 use crate::sys::usermem::UserMem;
 use crate::ucp::tag::{recv, send};
+use crate::ucp::worker::Worker;
 
-/// The buffer of a send that may take the fast path: contiguous, and nothing special wanted.
+/// The buffer of a call that may take the fast path: contiguous, and none of `special` wanted.
 ///
 /// # Safety
-/// As `ucp_tag_send_nbx`.
-#[inline]
+/// `p` as its mask describes it, the buffer as the API wants it until the operation completes.
+#[inline(always)]
 unsafe fn fast_buffer(
     buffer: *const c_void,
     count: usize,
-    param: *const ucp_request_param_t,
+    p: &Params<'_, ucp_request_param_t>,
+    special: u32,
 ) -> Option<UserMem> {
-    // SAFETY: a parameter struct as its mask describes it.
-    let p = unsafe { Params::new(param) }.ok()?;
-    if p.mask() & u64::from(UCP_OP_ATTR_FLAG_NO_IMM_CMPL) != 0 {
+    if p.mask() as u32 & special != 0 {
         return None;
     }
-    let element = match crate::field!(p, UCP_OP_ATTR_FIELD_DATATYPE.into(), datatype) {
-        None => 1,
+    let len = match crate::field!(p, UCP_OP_ATTR_FIELD_DATATYPE.into(), datatype) {
+        None | Some(convert::DT_BYTE) => count,
         Some(dt) if dt & UCP_DATATYPE_CLASS_MASK == UCP_DATATYPE_CONTIG => {
-            (dt >> UCP_DATATYPE_SHIFT) as usize
+            ((dt >> UCP_DATATYPE_SHIFT) as usize).checked_mul(count)?
         }
         Some(_) => return None,
     };
-    let len = element.checked_mul(count)?;
     if buffer.is_null() && len != 0 {
         return None;
     }
-    // SAFETY: the caller promises the memory until the send completes.
+    // SAFETY: the caller promises the memory until the operation completes.
     Some(unsafe { UserMem::new(buffer.cast_mut().cast(), len) })
+}
+
+/// Posts a receive of contiguous memory for which no message waits; `None`: take the long way.
+///
+/// # Safety
+/// As `ucp_tag_recv_nbx`; the worker's lock is held.
+#[inline(always)]
+unsafe fn fast_recv(
+    worker: &Worker,
+    buffer: *mut c_void,
+    count: usize,
+    tag: ucp_tag_t,
+    tag_mask: ucp_tag_t,
+    param: *const ucp_request_param_t,
+) -> Option<ucs_status_ptr_t> {
+    // SAFETY: forwarded to the caller.
+    unsafe {
+        let p = Params::new(param).ok()?;
+        let mem = fast_buffer(buffer, count, &p, UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL)?;
+        let null = core::ptr::null_mut();
+        let area = p.get_or(UCP_OP_ATTR_FIELD_REQUEST.into(), null, |p| {
+            &raw const (*p).request
+        });
+        let req = recv::try_post(worker, mem, tag, tag_mask, area)?;
+        if let Some(cb) = crate::field!(p, UCP_OP_ATTR_FIELD_CALLBACK.into(), cb) {
+            let user = UCP_OP_ATTR_FIELD_USER_DATA.into();
+            let user_data = p.get_or(user, null, |p| &raw const (*p).user_data);
+            req.set_callback(convert::callback(cb, Kind::TagRecv), user_data);
+        }
+        Some(req.area())
+    }
 }
 
 /// The long way of a send.
 ///
 /// # Safety
 /// As `ucp_tag_send_nbx`; the worker's lock is held.
+#[inline(never)]
 unsafe fn post_send(
     ep: ucp_ep_h,
     buffer: *const c_void,
@@ -74,8 +105,10 @@ pub unsafe extern "C" fn ucp_tag_send_nbx(
             return status_ptr(Error::InvalidParam.into());
         };
         let _guard = endpoint.worker().enter();
-        if let Some(mem) = fast_buffer(buffer, count, param)
-            && send::try_short(endpoint, tag, mem).is_some()
+        let special = UCP_OP_ATTR_FLAG_NO_IMM_CMPL | UCP_OP_ATTR_FLAG_FAST_CMPL;
+        if let Ok(p) = Params::new(param)
+            && let Some(mem) = fast_buffer(buffer, count, &p, special)
+            && send::try_now(endpoint, tag, mem)
         {
             return core::ptr::null_mut();
         }
@@ -119,9 +152,33 @@ pub unsafe extern "C" fn ucp_tag_recv_nbx(
 ) -> ucs_status_ptr_t {
     // SAFETY: handle, buffer and parameters are the caller's, as the API describes them.
     unsafe {
+        let Ok(worker) = convert::worker(worker) else {
+            return status_ptr(Error::InvalidParam.into());
+        };
+        let _guard = worker.enter();
+        match fast_recv(worker, buffer, count, tag, tag_mask, param) {
+            Some(request) => request,
+            None => post_recv(worker, buffer, count, tag, tag_mask, param),
+        }
+    }
+}
+
+/// The long way of a receive.
+///
+/// # Safety
+/// As `ucp_tag_recv_nbx`; the worker's lock is held.
+#[inline(never)]
+unsafe fn post_recv(
+    worker: &Worker,
+    buffer: *mut c_void,
+    count: usize,
+    tag: ucp_tag_t,
+    tag_mask: ucp_tag_t,
+    param: *const ucp_request_param_t,
+) -> ucs_status_ptr_t {
+    // SAFETY: forwarded to the caller.
+    unsafe {
         let posted = (|| {
-            let worker = convert::worker(worker)?;
-            let _guard = worker.enter();
             let (options, datatype) = convert::options(param, Kind::TagRecv)?;
             let buf = convert::recv_buf(buffer, count, datatype)?;
             recv::post(worker, buf, tag, tag_mask, &options)

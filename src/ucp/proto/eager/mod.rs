@@ -7,6 +7,7 @@ pub use zcopy::EagerZcopy;
 use std::rc::Rc;
 
 use super::{Stage, Step};
+use crate::sys::usermem::UserMem;
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
 use crate::ucp::wire::tag::{First, Middle};
@@ -27,6 +28,18 @@ pub fn send_only(ep: &Endpoint, tag: u64, buf: &SendBuf) -> Result<Post> {
         *head = tag.to_ne_bytes();
         let end = len.min(body.len());
         8 + buf.pack(0, body.get_mut(..end).unwrap_or_default())
+    })
+}
+
+/// The same for contiguous memory that is copied.
+pub fn copy_only(ep: &Endpoint, tag: u64, mem: UserMem) -> Result<Post> {
+    let len = mem.len();
+    ep.am_lane().am_bcopy(am::EAGER_ONLY, 8 + len, &mut |dst| {
+        let Some((head, body)) = dst.split_first_chunk_mut::<8>() else {
+            return 0;
+        };
+        *head = tag.to_ne_bytes();
+        8 + mem.read_at(0, body)
     })
 }
 

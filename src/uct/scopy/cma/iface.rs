@@ -33,7 +33,7 @@ pub struct CmaIface {
 pub struct Queue {
     copies: RefCell<VecDeque<Copy>>,
     /// How many: for a look without a borrow.
-    len: Cell<usize>,
+    len: Rc<Cell<usize>>,
     /// Bytes of one step.
     pub step: usize,
     pub max_iov: usize,
@@ -58,7 +58,7 @@ impl CmaIface {
             attr: attr(max_iov, bandwidth.unwrap_or(11145.0 * 1024.0 * 1024.0)),
             queue: Rc::new(Queue {
                 copies: RefCell::default(),
-                len: Cell::new(0),
+                len: Rc::default(),
                 step: config.size("CMA_SEG_SIZE").clamp(1, vmcopy::MAX_LEN),
                 max_iov,
                 complained: Cell::new(false),
@@ -169,6 +169,10 @@ impl Iface for CmaIface {
             }
         }
         count
+    }
+
+    fn outstanding(&self) -> Option<Rc<Cell<usize>>> {
+        Some(self.queue.len.clone())
     }
 
     fn event_fd(&self) -> Option<RawFd> {

@@ -26,6 +26,7 @@ pub struct Rx {
     told: Cell<Place>,
     release: Place,
     geometry: Geometry,
+    slot_len: usize,
     slots: *mut u8,
     data: *mut u8,
     tail: *const AtomicU64,
@@ -49,6 +50,7 @@ impl Rx {
                 line: geometry.data_lines / 4,
             },
             geometry,
+            slot_len: geometry.slot_len as usize,
             slots,
             data: area.at(base + geometry.slots_len()),
             tail: area.word64(block(ring) + BLOCK_TAIL),
@@ -82,13 +84,14 @@ impl Rx {
     fn deliver(&self, first: Ctrl, events: &dyn Events, most: usize) -> usize {
         let (mut ctrl, mut count) = (first, 0);
         loop {
-            self.prefetch_next();
+            let next = self.next.get().wrapping_byte_add(self.slot_len);
+            cache::fetch_to_read(next.cast(), 1);
             match self.message(ctrl) {
                 Some(data) => events.am(ctrl.id(), data),
                 None if ctrl.id() == Ctrl::SKIP => {}
                 None => self.complain(ctrl),
             }
-            self.advance(ctrl);
+            self.advance(ctrl, next);
             count += 1;
             if count >= most {
                 return count;
@@ -108,7 +111,7 @@ impl Rx {
             return None;
         }
         let start = if ctrl.is_inline() {
-            if len > self.geometry.max_inline() {
+            if len > self.slot_len - CTRL_LEN {
                 return None;
             }
             self.next.get().cast::<u8>().wrapping_add(CTRL_LEN)
@@ -135,30 +138,27 @@ impl Rx {
         valid.then(|| self.data.wrapping_add(offset as usize * LINE).cast_const())
     }
 
-    fn advance(&self, ctrl: Ctrl) {
+    /// Goes on to the next slot, at `next` unless this was the last one of the ring.
+    #[inline(always)]
+    fn advance(&self, ctrl: Ctrl, next: *const AtomicU64) {
         let mut place = self.place.get();
         place.slot = place.slot.wrapping_add(1);
+        let told = self.told.get();
+        let mut tell = place.slot.wrapping_sub(told.slot) >= self.release.slot;
         if !ctrl.is_inline() && self.data_at(ctrl).is_some() {
             place.line = ctrl.pos().wrapping_add(lines(ctrl.len()));
+            tell |= place.line.wrapping_sub(told.line) >= self.release.line;
         }
         self.place.set(place);
-        let index = place.slot & (self.geometry.slots - 1);
-        if index == 0 {
+        if place.slot & (self.geometry.slots - 1) == 0 {
             self.parity.set(self.parity.get() ^ 1);
+            self.next.set(self.slots.cast::<AtomicU64>().cast_const());
+        } else {
+            self.next.set(next);
         }
-        self.next.set(self.slot(index));
-        let told = self.told.get();
-        if place.slot.wrapping_sub(told.slot) >= self.release.slot
-            || place.line.wrapping_sub(told.line) >= self.release.line
-        {
+        if tell {
             self.tell();
         }
-    }
-
-    #[inline(always)]
-    fn slot(&self, index: u32) -> *const AtomicU64 {
-        let offset = index as usize * self.geometry.slot_len as usize;
-        self.slots.wrapping_add(offset).cast::<AtomicU64>()
     }
 
     /// Tells senders of everything that was read.
@@ -167,12 +167,6 @@ impl Rx {
         // SAFETY: points into the area, which outlives `self`.
         unsafe { &*self.tail }.store(place.pack(), Ordering::Release);
         self.told.set(place);
-    }
-
-    #[inline(always)]
-    fn prefetch_next(&self) {
-        let index = self.place.get().slot.wrapping_add(1) & (self.geometry.slots - 1);
-        cache::fetch_to_read(self.slot(index).cast(), 1);
     }
 
     #[cold]

@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::sys::usermem::copy;
+
 use super::area::Area;
 use super::cache;
 use super::layout::{BLOCK_HEAD, BLOCK_TAIL, CTRL_LEN, Ctrl, Geometry, LINE, Place, block, lines};
@@ -105,7 +107,15 @@ impl Tx {
         };
         let slot = self.next.get();
         self.head.set(after);
-        self.next.set(self.slot(after.slot));
+        self.next
+            .set(if after.slot & (self.geometry.slots - 1) == 0 {
+                self.slot(after.slot)
+            } else {
+                Slot {
+                    ptr: slot.ptr.wrapping_add(self.geometry.slot_len as usize),
+                    parity: slot.parity,
+                }
+            });
         let next = after.slot;
         Some(Reserved { slot, line, next })
     }
@@ -151,7 +161,7 @@ impl Tx {
         // SAFETY: the slot is ours until it is published, and long enough for both.
         unsafe {
             to.cast::<u64>().write(header);
-            copy(payload, to.add(8));
+            copy(payload.as_ptr(), to.add(8), payload.len());
         }
         let len = 8 + payload.len() as u32;
         slot.publish(Ctrl::inline(slot.parity, id, len));
@@ -213,34 +223,5 @@ impl Slot {
         // every process.
         let word = unsafe { AtomicU64::from_ptr(self.ptr.cast()) };
         word.store(ctrl.0, Ordering::Release);
-    }
-}
-
-/// Copies `from` to `to`, without a call for the shortest.
-///
-/// # Safety
-/// `to` must be valid for writing that many bytes.
-#[inline(always)]
-unsafe fn copy(from: &[u8], to: *mut u8) {
-    let (src, len) = (from.as_ptr(), from.len());
-    // SAFETY: each branch copies `len` bytes, some twice, never outside of either buffer.
-    unsafe {
-        if len > 16 {
-            src.copy_to_nonoverlapping(to, len);
-        } else if len >= 8 {
-            let first = src.cast::<u64>().read_unaligned();
-            let last = src.add(len - 8).cast::<u64>().read_unaligned();
-            to.cast::<u64>().write_unaligned(first);
-            to.add(len - 8).cast::<u64>().write_unaligned(last);
-        } else if len >= 4 {
-            let first = src.cast::<u32>().read_unaligned();
-            let last = src.add(len - 4).cast::<u32>().read_unaligned();
-            to.cast::<u32>().write_unaligned(first);
-            to.add(len - 4).cast::<u32>().write_unaligned(last);
-        } else {
-            for i in 0..len {
-                to.add(i).write(src.add(i).read());
-            }
-        }
     }
 }

@@ -133,6 +133,7 @@ pub struct Worker {
 
 impl Worker {
     /// Takes the worker's lock, if its thread mode has one.
+    #[inline(always)]
     pub fn enter(&self) -> WorkerGuard<'_> {
         self.lock.enter()
     }

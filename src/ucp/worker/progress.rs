@@ -37,9 +37,7 @@ impl Worker {
             }
         }
         if self.far_active.get() {
-            count += (NEAR..self.ifaces.len())
-                .map(|i| self.poll(i))
-                .sum::<usize>();
+            count += self.poll_far();
         }
         if count == 0 {
             count += self.idle_round();
@@ -60,6 +58,11 @@ impl Worker {
             Some(open) => open.iface.progress(self),
             None => 0,
         }
+    }
+
+    #[cold]
+    fn poll_far(&self) -> usize {
+        (NEAR..self.ifaces.len()).map(|i| self.poll(i)).sum()
     }
 
     /// The interface is polled at each progress from now on.
@@ -131,6 +134,7 @@ impl Worker {
     }
 
     /// The slow part: what waits for room, and endpoints that have failed.
+    #[inline(never)]
     fn work_off(&self) -> usize {
         let mut count = 0;
         let blocked = self.blocked.borrow().len();

@@ -11,7 +11,7 @@ from tests import Skip, Test, over_both, succeeded
 SOURCES = os.path.join(where.REPO, "abi-tests", "capi")
 PROGRAMS = ["tag_basic", "truncation", "datatypes", "matching", "requests", "life", "stream", "across",
             "am_basic", "am_keep", "am_inside", "am_old", "mem_map", "mem_queries",
-            "mem_export", "rkey_use", "rkey_two"]
+            "mem_export", "rkey_use", "rkey_two", "rma_smoke"]
 LIMIT = 150
 
 
@@ -32,7 +32,7 @@ NEWER = ("life", "mem_export", "mem_queries", "rkey_use")
 def program(ctx, name, headers):
     include, lib = header_sets(ctx)[headers]
     flags = [f"-I{include}", "-Wno-deprecated-declarations", "-Wno-unused-function", f"-L{lib}", f"-Wl,-rpath-link,{lib}",
-             "-lucp", "-lucs", f"-DHEADERS_{headers.replace('.', '_')}"]
+             "-lucp", "-lucs", "-lpthread", f"-DHEADERS_{headers.replace('.', '_')}"]
     return ctx.compiled(os.path.join(SOURCES, f"{name}.c"), "cc", *flags)
 
 
@@ -111,8 +111,16 @@ def faults_of(name):
     return body
 
 
+def refusals(ctx, tls):
+    """What one-sided operations must refuse; genuine UCX's releases check no argument."""
+    if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
+        raise Skip("genuine UCX crashes in several of these cases")
+    output(ctx, program(ctx, "rma_smoke", "1.22.0"), ctx.lib, tls, ["bad"], {})
+
+
 def tests():
     found = over_both("capi faults", faults_of("faults")) + over_both("capi mem_faults", faults_of("mem_faults"))
+    found += over_both("capi rma_smoke, refusals", refusals)
     for name in ("rkey_use", "rkey_two"):
         found.append(Test(f"capi {name}, memory in files", "sm", body_for(name, more={"UCX_ALLOC_PRIO": "md:posix"})))
     for name in PROGRAMS:

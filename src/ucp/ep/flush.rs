@@ -116,9 +116,13 @@ impl Endpoint {
 
     /// Makes `req` a flush of this endpoint and takes its first step.
     pub(in crate::ucp) fn begin_flush(self: &Rc<Self>, req: ReqRef, then: Then) {
-        if self.hold_flush(req, then) {
-            return;
+        if !self.hold_flush(req, then) {
+            self.start_flush(req, then);
         }
+    }
+
+    /// The same whatever is held: that was posted later.
+    pub(in crate::ucp) fn start_flush(self: &Rc<Self>, req: ReqRef, then: Then) {
         self.worker.name_op(req);
         req.set_ep(Some(self.clone()), 0);
         let remaining = self.in_flight.get() + 1;

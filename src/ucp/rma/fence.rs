@@ -132,7 +132,7 @@ impl Endpoint {
                 None => return false,
                 Some(Held::Fence) => return true,
                 Some(Held::Op(req, way)) => self.begin_now(req, way),
-                Some(Held::Flush(req, then)) => self.begin_flush(req, then),
+                Some(Held::Flush(req, then)) => self.start_flush(req, then),
             }
         }
     }

@@ -109,10 +109,15 @@ fn flushes_cover_what_is_held() {
         ops.push(pair.put(&data, &region, 0));
         pair.a.fence();
         ops.push(Ok(add(&pair, &region, 0, 1)));
+        let other = pair.to_b.flush(&ReqOptions::default(), false);
         let flush = pair.a.flush(&ReqOptions::default());
+        pair.a.fence();
+        ops.push(Ok(add(&pair, &region, 0, 1)));
+        assert_eq!(pair.wait(other), Ok(()), "{kind:?}");
         assert_eq!(pair.wait(flush), Ok(()), "{kind:?}");
+        assert_eq!(pair.flush(), Ok(()), "{kind:?}");
         let first = u64::from_ne_bytes(data[..8].try_into().expect("8 bytes"));
-        assert_eq!(region.word(0), first + 1, "{kind:?}");
+        assert_eq!(region.word(0), first + 2, "{kind:?}");
         for op in ops {
             assert_eq!(pair.wait(op), Ok(()));
         }

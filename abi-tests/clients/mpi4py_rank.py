@@ -12,7 +12,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, folder)
 import main as suite  # noqa: E402  (mpi4py's test/main.py)
 
-verdicts = open(f"{prefix}.{os.environ['OMPI_COMM_WORLD_RANK']}", "w", buffering=1)
+rank = os.environ.get("OMPI_COMM_WORLD_RANK") or os.environ["PMI_RANK"]
+verdicts = open(f"{prefix}.{rank}", "w", buffering=1)
 
 
 class Result(unittest.TextTestResult):

@@ -1,7 +1,7 @@
-"""mpi4py's test suite on Debian's OpenMPI: module by module, two ranks, beside a recorded baseline.
+"""mpi4py's test suite: module by module, two ranks, beside a recorded baseline of each MPI.
 
-What genuine UCX did is in mpi4py-baseline.json. A module is worse than genuine when it ends worse, or
-when a test that passed there does not pass here. To record: mpi4py_suite.py --record [--lib DIR]."""
+What genuine UCX 1.22.0 did is in mpi4py-baseline/. A module is worse than genuine when it ends worse,
+or when a test that passed there does not pass here. To record: mpi4py_suite.py --suite NAME."""
 import argparse
 import json
 import os
@@ -12,16 +12,39 @@ import tempfile
 if __name__ == "__main__":
     sys.dont_write_bytecode = True
 
-import openmpi
+import launchers
 import where
 from proc import Failure, mapped_only, run
 from tests import Context, Test
 
-BASELINE = os.path.join(where.HERE, "mpi4py-baseline.json")
+BASELINES = os.path.join(where.HERE, "mpi4py-baseline")
 RANKS = 2
 # Point-to-point, collectives, and what lies under them: short, and all that `make test` asks for.
 SMOKE = re.compile(r"test_(p2p_|cco_|msgspec|msgzero|request|status|comm$|pack|datatype|op|grequest|threads)")
+P2P = re.compile(r"test_(p2p_|msgspec|msgzero|request|status|pack|grequest)")
+# Windows, and what uses them.
+WINDOWS = re.compile(r"test_(rma|rma_nb|win|util_sync|attributes|errhandler|info|threads)$")
 ENDS = ["ok", "failed", "crashed", "hung"]  # better first
+
+
+class Suite:
+    """One MPI with its options, the modules that it runs, those of them that are in the short form."""
+
+    def __init__(self, mpi, modules=re.compile(""), smoke=None, name=None, **options):
+        self.name, self.mpi, self.only, self.smoke, self.options = name or mpi.name, mpi, modules, smoke, options
+        self.baseline = os.path.join(BASELINES, self.name.replace(" ", "-") + ".json")
+
+    def modules(self):
+        return [m for m in modules() if self.only.match(m)]
+
+
+SUITES = [
+    Suite(launchers.OPENMPI, smoke=SMOKE),
+    Suite(launchers.OPENMPI, WINDOWS, re.compile(r"test_(rma|rma_nb|win|util_sync)$"), "openmpi-4.1.4 osc ucx",
+          mca=launchers.OSC_UCX),
+    *(Suite(mpi, smoke=re.compile(r"test_(p2p_buf|cco_buf|rma|rma_nb|win)$")) for mpi in launchers.MPICHS),
+    *(Suite(mpi, P2P, re.compile(r"test_p2p_(buf|obj)$")) for mpi in launchers.OPENMPI_WHEELS),
+]
 
 
 def sources():
@@ -53,18 +76,19 @@ def verdicts(prefix):
     return found
 
 
-def run_module(ctx, tls, module, timeout, launcher=openmpi.DEBIAN):
+def run_module(ctx, suite, tls, module, timeout):
     prefix = os.path.join(ctx.scratch, f"{module}-{tls}")
     for rank in range(RANKS):
         if os.path.exists(f"{prefix}.{rank}"):
             os.remove(f"{prefix}.{rank}")
-    env = where.environ(ctx.lib, tls, PYTHONFAULTHANDLER="1")
-    program = [launcher.python, "-B", os.path.join(where.HERE, "mpi4py_rank.py"), sources(), prefix, module]
-    r = ctx.run(launcher.command(RANKS, program, env), env, timeout, cwd=ctx.scratch)
+    mpi = suite.mpi
+    env = mpi.environ(ctx, tls, PYTHONFAULTHANDLER="1")
+    program = [mpi.python, "-B", os.path.join(where.HERE, "mpi4py_rank.py"), sources(), prefix, module]
+    r = ctx.run(mpi.command(RANKS, program, env, **suite.options), env, timeout, cwd=ctx.scratch)
     found = verdicts(prefix)
     if r.timed_out:
         end = "hung"
-    elif any(v == "start" for v in found.values()) or "terminated by signal" in r.out or "exited on signal" in r.out:
+    elif any(v == "start" for v in found.values()) or mpi.crashed(r.out):
         end = "crashed"
     else:
         end = "ok" if r.rc == 0 else "failed"
@@ -93,19 +117,20 @@ def worse(base, end, found):
     return "; ".join(complaints)
 
 
-def body_for(module, baseline):
+def body_for(suite, module, baseline):
     def body(ctx, tls):
         base = baseline[tls].get(module)
         if base is None:
             raise Failure(f"no baseline for {module}; record it")
         for attempt in range(2 if base["end"] in ("crashed", "hung") else 1):
-            r, end, found = run_module(ctx, tls, module, 45 if base["end"] == "hung" else 120)
+            r, end, found = run_module(ctx, suite, tls, module, 45 if base["end"] == "hung" else 120)
             complaint = worse(base, end, found)
             if not complaint:
                 break
         if complaint:
             raise Failure(complaint)
-        openmpi.selected(r, RANKS) if end in ("ok", "failed") and found else None
+        if end in ("ok", "failed") and found:
+            suite.mpi.selected(r, RANKS)
         if found:
             mapped_only(r.mapped, ctx.lib, RANKS)
         passed = sum(v == "pass" for v in found.values())
@@ -115,32 +140,43 @@ def body_for(module, baseline):
 
 
 def tests():
-    with open(BASELINE) as f:
-        baseline = json.load(f)
     found = []
-    for module in modules():
-        for tls in where.TLS:
-            found.append(Test(f"mpi4py {module}", tls, body_for(module, baseline), bool(SMOKE.match(module))))
+    for suite in SUITES:
+        with open(suite.baseline) as f:
+            baseline = json.load(f)
+        for module in suite.modules():
+            for tls in ("sm", "tcp"):
+                smoke = bool(suite.smoke.match(module))
+                found.append(Test(f"mpi4py {suite.name} {module}", tls, body_for(suite, module, baseline), smoke))
     return found
 
 
 def record():
     a = argparse.ArgumentParser()
-    a.add_argument("--record", metavar="FILE", default=BASELINE)
+    a.add_argument("--suite", action="append", required=True, choices=[s.name for s in SUITES])
     a.add_argument("--lib", default=where.GENUINE)
-    a.add_argument("--only", default="")
+    a.add_argument("--only", default="", help="modules with this in their names; the others keep what is recorded")
     o = a.parse_args()
-    out = {tls: {} for tls in where.TLS}
+    for suite in SUITES:
+        if suite.name in o.suite:
+            record_suite(suite, o)
+
+
+def record_suite(suite, o):
+    out = {"sm": {}, "tcp": {}}
+    if o.only and os.path.exists(suite.baseline):
+        with open(suite.baseline) as f:
+            out = json.load(f)
     with tempfile.TemporaryDirectory() as scratch:
         ctx = Context(os.path.abspath(o.lib), where.GENUINE, scratch, True)
-        for module in modules():
-            for tls in where.TLS:
+        for module in suite.modules():
+            for tls in ("sm", "tcp"):
                 if o.only in module:
-                    r, end, found = run_module(ctx, tls, module, 60)
+                    r, end, found = run_module(ctx, suite, tls, module, 60)
                     out[tls][module] = summary(end, found)
                     s = out[tls][module]
                     print(f"{module} {tls}: {end}, {s['passed']} passed, {len(s['not_passed'])} not, {r.seconds:.1f} s", flush=True)
-    with open(o.record, "w") as f:
+    with open(suite.baseline, "w") as f:
         json.dump(out, f, indent=1, sort_keys=True)
         f.write("\n")
 

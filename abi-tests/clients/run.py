@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs unmodified clients of UCX over a folder of libraries.
 
-usage: run.py [--smoke | --full] [--lib DIR] [--genuine DIR] [--tls sm|tcp] [--only TEXT]... [--list]
+usage: run.py [--smoke | --full] [--lib DIR] [--genuine DIR] [--tls sm|tcp|both] [--only TEXT]... [--list]
 
 Each test has a time limit, and must prove from /proc/PID/maps that every process in it used the
 libraries of DIR and no other UCX. The last line is 'N passed, N failed, N skipped'."""
@@ -26,7 +26,7 @@ def parse():
     a.add_argument("--full", action="store_true", help="the clients' whole suites")
     a.add_argument("--lib", default=where.OURS, help="the libraries under test")
     a.add_argument("--genuine", default=where.GENUINE, help="genuine UCX 1.22.0")
-    a.add_argument("--tls", choices=["sm", "tcp"], help="only over this kind of transport")
+    a.add_argument("--tls", choices=["sm", "tcp", "both"], help="only over these transports")
     a.add_argument("--only", action="append", default=[], help="only tests whose name has this text")
     a.add_argument("--list", action="store_true", help="print the names of the tests")
     a.add_argument("--logs", default=os.path.join(where.REPO, "build", "client-logs"), help="outputs of failed tests")
@@ -35,11 +35,11 @@ def parse():
 
 def all_tests():
     import capi
+    import mpi
     import mpi4py_suite
-    import openmpi
     import tools
 
-    return openmpi.tests() + capi.tests() + tools.tests() + mpi4py_suite.tests()
+    return mpi.tests() + capi.tests() + tools.tests() + mpi4py_suite.tests()
 
 
 def chosen(options):

@@ -55,3 +55,8 @@ def succeeded(r, *lines):
 def over_both(name, body, smoke=True):
     """The same test over shared memory and over TCP."""
     return [Test(name, tls, body, smoke) for tls in ("sm", "tcp")]
+
+
+def over_all(name, body, smoke=True):
+    """Those two, and both kinds of transport together."""
+    return over_both(name, body, smoke) + [Test(name, "both", body, smoke)]

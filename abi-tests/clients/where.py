@@ -10,7 +10,7 @@ DEBIAN = "/usr/lib/x86_64-linux-gnu"  # 1.13.1
 PERFTEST = os.path.join(DEPS, "libucx", "bin", "ucx_perftest")
 INFO = os.path.join(DEPS, "libucx", "bin", "ucx_info")
 
-TLS = {"sm": "self,sm", "tcp": "self,tcp"}
+TLS = {"sm": "self,sm", "tcp": "self,tcp", "both": "self,sm,tcp"}
 
 
 def environ(lib, tls=None, **more):

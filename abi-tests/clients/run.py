@@ -35,11 +35,12 @@ def parse():
 
 def all_tests():
     import capi
+    import io_demo
     import mpi
     import mpi4py_suite
     import tools
 
-    return mpi.tests() + capi.tests() + tools.tests() + mpi4py_suite.tests()
+    return mpi.tests() + capi.tests() + tools.tests() + mpi4py_suite.tests() + io_demo.tests()
 
 
 def chosen(options):

@@ -7,7 +7,7 @@ use super::pending::Pending;
 use super::{Endpoint, EpOptions};
 pub use crate::ucp::proto::verdict::ErrorMode;
 use crate::ucp::proto::verdict::{Standing, Verdict, verdict};
-use crate::ucs::status::{Error, Status};
+use crate::ucs::status::{Error, Result, Status};
 
 /// `ucp_err_handler_cb_t`: user's argument, endpoint, status.
 pub type ErrorCb = unsafe extern "C" fn(*mut c_void, *mut c_void, Status);
@@ -29,6 +29,19 @@ impl Endpoint {
             budget,
         };
         verdict(error, standing)
+    }
+
+    /// Asks the lane that was chosen for it whether the peer is alive.
+    pub fn check_peer(&self) -> Result<()> {
+        let lane = self.config().lanes.keepalive.unwrap_or_default();
+        match self.lanes().get(usize::from(lane)) {
+            Some(lane) => lane.check(),
+            None => Ok(()),
+        }
+    }
+
+    pub fn error_mode(&self) -> ErrorMode {
+        self.options.borrow().mode
     }
 
     /// The peer or all ways to it are lost. What is in flight is ended at the worker's next

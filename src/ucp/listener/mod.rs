@@ -20,7 +20,7 @@ use std::rc::Rc;
 pub use request::ConnRequest;
 
 use crate::ucp::worker::Worker;
-use crate::ucs::status::{Error, Result};
+use crate::ucs::status::Result;
 use crate::uct::tcp::cm::CmListener;
 
 /// `ucp_listener_conn_callback_t`: connection request, argument.
@@ -48,13 +48,9 @@ impl Listener {
     /// Listens at `address`, as long as the value lives.
     ///
     /// # Errors
-    /// As [`CmListener::open`]; `Unsupported` when the context has no TCP.
+    /// As [`CmListener::open`].
     pub fn open(worker: &Rc<Worker>, address: SocketAddr, handler: Handler) -> Result<Listener> {
         let context = worker.context();
-        if !context.resources.iter().any(|rsc| rsc.tl_name() == "tcp") {
-            crate::ucs_error!("a listener needs the transport tcp, which UCX_TLS doesn't allow");
-            return Err(Error::Unsupported);
-        }
         let backlog = context.config.count("LISTENER_BACKLOG");
         let backlog = backlog.and_then(|n| usize::try_from(n).ok());
         let socket = CmListener::open(address, backlog, &context.config)?;

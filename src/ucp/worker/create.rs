@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::lock::WorkerLock;
-use super::{IdTable, Worker};
+use super::{IdTable, Keepalive, Worker};
 use crate::sys::event::{EventSet, random_u64};
 use crate::ucp::address::{self, AddressFlags, TlAddress, TlId, WorkerAddress};
 use crate::ucp::am::ActiveMessages;
@@ -122,6 +122,7 @@ impl Worker {
             cm: SockaddrWireup::default(),
             sockaddr_rounds: Cell::new(0),
             client_id: params.client_id,
+            keepalive: Keepalive::new(&context.config),
             not_yet_wired: Wired::not_yet(),
             stream_ready: RefCell::default(),
             context,

@@ -4,6 +4,7 @@ mod create;
 mod events;
 mod flush;
 pub mod ids;
+mod keepalive;
 mod lock;
 mod ops;
 mod peers;
@@ -25,6 +26,7 @@ pub use flush::WorkerFlush;
 pub use lock::WorkerGuard;
 
 use self::ids::IdTable;
+use self::keepalive::Keepalive;
 use self::lock::WorkerLock;
 use crate::sys::event::EventSet;
 use crate::ucp::am::ActiveMessages;
@@ -125,6 +127,7 @@ pub struct Worker {
     /// Rounds since they were looked at.
     sockaddr_rounds: Cell<u32>,
     client_id: u64,
+    keepalive: Keepalive,
     /// What endpoints without a known peer have for lanes.
     not_yet_wired: Wired,
     /// Tokens of endpoints that have stream data.

@@ -109,6 +109,7 @@ impl Worker {
             return 0;
         }
         self.last_look.set(Some(now));
+        self.keep_alive(now);
         self.poll_quiet_ifaces()
     }
 

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use crate::ucp::dt::RecvBuf;
 use crate::ucp::ep::Endpoint;
+use crate::ucp::proto::verdict::is_lane_class;
 use crate::ucp::proto::{Stage, Step};
 use crate::ucp::request::ReqRef;
 use crate::ucp::wire::rndv::Rts;
@@ -117,6 +118,10 @@ pub fn fall_back(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, stage: Fetch, 
         }
         _ => {
             drop(stage);
+            if is_lane_class(error) {
+                // The process that had the memory is gone, and the endpoint's peer with it.
+                ep.fail(error);
+            }
             worker.finish(req, Err(error));
         }
     }

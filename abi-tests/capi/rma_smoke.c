@@ -8,6 +8,7 @@ static ucp_mem_h mem;
 static unsigned char *there; /* B's memory */
 static unsigned char *own;
 static ucp_rkey_h key;
+static size_t end_of_it;
 static unsigned char local[SPAN], back[SPAN];
 
 static void offer(int allocate)
@@ -25,9 +26,10 @@ static void offer(int allocate)
         p.address = own;
     }
     MUST(ucp_mem_map(B.ctx, &p, &mem));
-    ucp_mem_attr_t a = {.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS};
+    ucp_mem_attr_t a = {.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS | UCP_MEM_ATTR_FIELD_LENGTH};
     MUST(ucp_mem_query(mem, &a));
     there = a.address;
+    end_of_it = a.length; /* allocations may be longer than was asked for */
     memset(there, 0, SPAN);
     void *packed;
     size_t n;
@@ -164,7 +166,7 @@ static void refusals(void)
     refused("a put without a key", ucp_put_nbx(A.ep, &v, 8, at(0), NULL, &plain), UCS_ERR_INVALID_PARAM);
     refused("a get without a key", ucp_get_nbx(A.ep, &v, 8, at(0), NULL, &plain), UCS_ERR_INVALID_PARAM);
     refused("a put without an endpoint", ucp_put_nbx(NULL, &v, 8, at(0), key, &plain), UCS_ERR_INVALID_PARAM);
-    refused("a put behind the end", ucp_put_nbx(A.ep, &v, 8, at(SPAN - 7), key, &plain), UCS_ERR_INVALID_ADDR);
+    refused("a put behind the end", ucp_put_nbx(A.ep, &v, 8, at(end_of_it - 7), key, &plain), UCS_ERR_INVALID_ADDR);
     refused("a get before the start", ucp_get_nbx(A.ep, &v, 8, at(-1), key, &plain), UCS_ERR_INVALID_ADDR);
     refused("no datatype", ucp_atomic_op_nbx(A.ep, 0, &v, 1, at(64), key, &p), UCS_ERR_INVALID_PARAM);
     p.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_REPLY_BUFFER;
@@ -176,7 +178,7 @@ static void refusals(void)
     refused("no operand", ucp_atomic_op_nbx(A.ep, 0, NULL, 1, at(64), key, &p), UCS_ERR_INVALID_PARAM);
     refused("unaligned", ucp_atomic_op_nbx(A.ep, 0, &v, 1, at(68), key, &p), UCS_ERR_INVALID_PARAM);
     refused("no operation", ucp_atomic_op_nbx(A.ep, UCP_ATOMIC_OP_LAST, &v, 1, at(64), key, &p), UCS_ERR_INVALID_PARAM);
-    refused("an atomic operation behind the end", ucp_atomic_op_nbx(A.ep, 0, &v, 1, at(SPAN), key, &p), UCS_ERR_INVALID_ADDR);
+    refused("an atomic operation behind the end", ucp_atomic_op_nbx(A.ep, 0, &v, 1, at(end_of_it), key, &p), UCS_ERR_INVALID_ADDR);
     HOLDS(flush() == UCS_OK && untouched(there, 128, 0) && r == 2);
     printf("refusals\n");
 }

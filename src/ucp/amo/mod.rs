@@ -7,16 +7,41 @@ mod tests;
 
 use std::rc::Rc;
 
+use crate::sys::atomic::Operation;
 use crate::sys::usermem::UserMem;
 use crate::ucp::context::Features;
 use crate::ucp::ep::{Endpoint, Message};
 use crate::ucp::proto::amo::{Atomic, Target, store};
 use crate::ucp::proto::{Flight, Op};
 use crate::ucp::request::{TagInfo, flag};
+use crate::ucp::rkey::RemoteKey;
 use crate::ucp::rma::Way;
 use crate::ucp::wire::{am, rma};
 use crate::ucp::worker::{Posted, ReqOptions};
 use crate::ucs::status::{Error, Result};
+
+/// The fast path: memory that is mapped here, with nothing to wait for. `None`: take the long way.
+#[inline]
+pub fn try_mapped(
+    ep: &Endpoint,
+    key: &RemoteKey,
+    remote: u64,
+    size: usize,
+    operation: Operation,
+) -> Option<u64> {
+    let feature = if size == 4 {
+        Features::AMO32
+    } else {
+        Features::AMO64
+    };
+    let usable = ep.order().allows(Way::Mapped)
+        && ep.failure().is_none()
+        && ep.worker().context().has_feature(feature);
+    if !usable || !remote.is_multiple_of(size as u64) {
+        return None;
+    }
+    operation.apply(key.mapped(remote, size)?)
+}
 
 /// Posts an operation. With `reply` the value before is stored there, and the operation has
 /// completed when it is; without, it has completed at once, and a flush tells when it has taken

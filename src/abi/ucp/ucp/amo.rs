@@ -8,7 +8,8 @@ use crate::sys::atomic::{AtomicOp, Operation};
 use crate::sys::usermem::UserMem;
 use crate::ucp::amo;
 use crate::ucp::ep::Endpoint;
-use crate::ucp::proto::amo::Target;
+use crate::ucp::proto::amo::{Target, store};
+use crate::ucp::request::TagInfo;
 use crate::ucp::worker::{Posted, ReqOptions};
 
 /// What is asked for, before any check.
@@ -63,17 +64,26 @@ pub(in crate::abi::ucp) unsafe fn post(
         AtomicOp::CompareSwap => unsafe { read(reply, size) },
         _ => 0,
     };
-    // SAFETY: a live key or NULL; the reply buffer stays until the operation completes.
-    let (key, reply) = unsafe {
-        let mem = (!reply.is_null()).then(|| UserMem::new(reply.cast(), size));
-        (super::rma::rkey(asked.rkey)?, mem)
-    };
-    let operand = asked.operand;
+    // SAFETY: the reply buffer stays until the operation completes.
+    let reply = (!reply.is_null()).then(|| unsafe { UserMem::new(reply.cast(), size) });
+    let (operand, remote) = (asked.operand, asked.remote_addr);
+    let operation = Operation { op, operand, swap };
+    // SAFETY: a live key or NULL.
+    if let Ok(key) = unsafe { convert::rkey(asked.rkey) }
+        && let Some(value) = amo::try_mapped(ep, key, remote, size, operation)
+    {
+        if let Some(reply) = reply {
+            store(reply, value);
+        }
+        return ep.worker().now(options, Ok(()), TagInfo::default(), 0);
+    }
+    // SAFETY: as above.
+    let key = unsafe { super::rma::rkey(asked.rkey) }?;
     let target = Target {
         key,
-        remote: asked.remote_addr,
+        remote,
         size,
-        operation: Operation { op, operand, swap },
+        operation,
     };
     amo::post(ep, target, reply, options)
 }

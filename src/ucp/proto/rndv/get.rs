@@ -30,11 +30,20 @@ pub struct Ack {
     pub sender_op: u64,
 }
 
-/// The lane in use.
+/// The lane in use. It stops reading when this is let go.
 pub struct Attempt {
     lane: Rc<dyn Ep>,
     /// Bytes that the lane is reading.
     posted: usize,
+    token: u64,
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        if self.posted != 0 {
+            self.lane.cancel(self.token);
+        }
+    }
 }
 
 impl Fetch {
@@ -67,6 +76,7 @@ impl Stage for Fetch {
         Ok(Attempt {
             lane: lane.clone(),
             posted: 0,
+            token: self.op,
         })
     }
 

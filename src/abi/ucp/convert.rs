@@ -208,6 +208,34 @@ pub unsafe fn options(
     Ok((options, datatype.unwrap_or(DT_BYTE)))
 }
 
+/// The buffer of a call that may take the fast path: contiguous, and none of `special` wanted.
+///
+/// # Safety
+/// `p` as its mask describes it, the buffer as the API wants it until the operation completes.
+#[inline(always)]
+pub unsafe fn fast_buffer(
+    buffer: *const c_void,
+    count: usize,
+    p: &Params<'_, ucp_request_param_t>,
+    special: u32,
+) -> Option<UserMem> {
+    if p.mask() as u32 & special != 0 {
+        return None;
+    }
+    let len = match crate::field!(p, UCP_OP_ATTR_FIELD_DATATYPE.into(), datatype) {
+        None | Some(DT_BYTE) => count,
+        Some(dt) if dt & UCP_DATATYPE_CLASS_MASK == UCP_DATATYPE_CONTIG => {
+            ((dt >> UCP_DATATYPE_SHIFT) as usize).checked_mul(count)?
+        }
+        Some(_) => return None,
+    };
+    if buffer.is_null() && len != 0 {
+        return None;
+    }
+    // SAFETY: the caller promises the memory until the operation completes.
+    Some(unsafe { UserMem::new(buffer.cast_mut().cast(), len) })
+}
+
 /// The member of `cb` that belongs to the call.
 ///
 /// # Safety

@@ -16,8 +16,9 @@ impl Worker {
 
     /// The same: in the user's memory before `area`, or in ours if that is null.
     #[inline(always)]
-    #[allow(unsafe_code)]
-    pub fn request_in(&self, area: *mut c_void) -> Result<ReqRef> {
+    // The area is the user's, passed on by `ucp_*_nbx`.
+    #[allow(unsafe_code, clippy::not_unsafe_ptr_arg_deref)]
+    pub(in crate::ucp) fn request_in(&self, area: *mut c_void) -> Result<ReqRef> {
         if area.is_null() {
             return self.requests.get(self);
         }

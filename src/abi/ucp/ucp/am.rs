@@ -4,6 +4,8 @@ use crate::abi::prelude::*;
 use crate::abi::ucp::convert::{self, Kind};
 use crate::ucp::am::{recv, send};
 use crate::ucp::context::Features;
+use crate::ucp::ep::Endpoint;
+use crate::ucp::proto::am::try_now;
 use crate::ucp::worker::{Posted, Worker};
 
 /// Whether a handler with these flags may be set.
@@ -49,6 +51,66 @@ pub unsafe extern "C" fn ucp_am_send_nbx(
     param: *const ucp_request_param_t,
 ) -> ucs_status_ptr_t {
     // SAFETY: handle, memory and parameters are the caller's, as the API describes them.
+    unsafe {
+        let Ok(endpoint) = convert::ep(ep) else {
+            return status_ptr(Error::InvalidParam.into());
+        };
+        let _guard = endpoint.worker().enter();
+        if try_send(endpoint, id, (header, header_length), buffer, count, param) {
+            return core::ptr::null_mut();
+        }
+        post_send(ep, id, (header, header_length), buffer, count, param)
+    }
+}
+
+/// The fast path of a send; false: take the long way.
+///
+/// # Safety
+/// As `ucp_am_send_nbx`; the worker's lock is held.
+#[inline(always)]
+unsafe fn try_send(
+    ep: &Endpoint,
+    id: c_uint,
+    (header, header_length): (*const c_void, usize),
+    buffer: *const c_void,
+    count: usize,
+    param: *const ucp_request_param_t,
+) -> bool {
+    // SAFETY: forwarded to the caller.
+    unsafe {
+        let Ok(p) = Params::new(param) else {
+            return false;
+        };
+        let flags = p.get_or(UCP_OP_ATTR_FIELD_FLAGS.into(), 0, |p| &raw const (*p).flags);
+        if u64::from(flags) & (UCP_AM_SEND_FLAG_REPLY | UCP_AM_SEND_FLAG_RNDV) != 0 {
+            return false;
+        }
+        let special = UCP_OP_ATTR_FLAG_NO_IMM_CMPL | UCP_OP_ATTR_FLAG_FAST_CMPL;
+        let (Ok(id), Ok(header), Some(mem)) = (
+            u16::try_from(id),
+            header_slice(header, header_length),
+            convert::fast_buffer(buffer, count, &p, special),
+        ) else {
+            return false;
+        };
+        try_now(ep, id, header, mem)
+    }
+}
+
+/// The long way of a send.
+///
+/// # Safety
+/// As `ucp_am_send_nbx`; the worker's lock is held.
+#[inline(never)]
+unsafe fn post_send(
+    ep: ucp_ep_h,
+    id: c_uint,
+    (header, header_length): (*const c_void, usize),
+    buffer: *const c_void,
+    count: usize,
+    param: *const ucp_request_param_t,
+) -> ucs_status_ptr_t {
+    // SAFETY: forwarded to the caller.
     unsafe {
         convert::status_ptr_of(convert::with_ep(ep, |ep| {
             let (options, datatype) = convert::options(param, Kind::Send)?;

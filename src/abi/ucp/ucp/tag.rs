@@ -2,37 +2,8 @@
 
 use crate::abi::prelude::*;
 use crate::abi::ucp::convert::{self, Kind};
-use crate::sys::usermem::UserMem;
 use crate::ucp::tag::{recv, send};
 use crate::ucp::worker::Worker;
-
-/// The buffer of a call that may take the fast path: contiguous, and none of `special` wanted.
-///
-/// # Safety
-/// `p` as its mask describes it, the buffer as the API wants it until the operation completes.
-#[inline(always)]
-unsafe fn fast_buffer(
-    buffer: *const c_void,
-    count: usize,
-    p: &Params<'_, ucp_request_param_t>,
-    special: u32,
-) -> Option<UserMem> {
-    if p.mask() as u32 & special != 0 {
-        return None;
-    }
-    let len = match crate::field!(p, UCP_OP_ATTR_FIELD_DATATYPE.into(), datatype) {
-        None | Some(convert::DT_BYTE) => count,
-        Some(dt) if dt & UCP_DATATYPE_CLASS_MASK == UCP_DATATYPE_CONTIG => {
-            ((dt >> UCP_DATATYPE_SHIFT) as usize).checked_mul(count)?
-        }
-        Some(_) => return None,
-    };
-    if buffer.is_null() && len != 0 {
-        return None;
-    }
-    // SAFETY: the caller promises the memory until the operation completes.
-    Some(unsafe { UserMem::new(buffer.cast_mut().cast(), len) })
-}
 
 /// Posts a receive of contiguous memory for which no message waits; `None`: take the long way.
 ///
@@ -50,7 +21,7 @@ unsafe fn fast_recv(
     // SAFETY: forwarded to the caller.
     unsafe {
         let p = Params::new(param).ok()?;
-        let mem = fast_buffer(buffer, count, &p, UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL)?;
+        let mem = convert::fast_buffer(buffer, count, &p, UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL)?;
         let null = core::ptr::null_mut();
         let area = p.get_or(UCP_OP_ATTR_FIELD_REQUEST.into(), null, |p| {
             &raw const (*p).request
@@ -107,7 +78,7 @@ pub unsafe extern "C" fn ucp_tag_send_nbx(
         let _guard = endpoint.worker().enter();
         let special = UCP_OP_ATTR_FLAG_NO_IMM_CMPL | UCP_OP_ATTR_FLAG_FAST_CMPL;
         if let Ok(p) = Params::new(param)
-            && let Some(mem) = fast_buffer(buffer, count, &p, special)
+            && let Some(mem) = convert::fast_buffer(buffer, count, &p, special)
             && send::try_now(endpoint, tag, mem)
         {
             return core::ptr::null_mut();

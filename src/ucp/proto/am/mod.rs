@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
+use crate::sys::usermem::UserMem;
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
-use crate::ucp::proto::eager::send_piece;
+use crate::ucp::proto::eager::{Attempt, send_middle, send_piece};
 use crate::ucp::proto::{Stage, Step};
 use crate::ucp::wire::amsg::{First, Head, Only, only_len};
-use crate::ucp::wire::tag::Middle;
 use crate::ucp::wire::{Identity, Writer, am};
 use crate::ucs::status::Result;
 use crate::uct::Post;
@@ -31,6 +31,40 @@ pub fn send_only(ep: &Endpoint, head: Head, header: &[u8], buf: &SendBuf) -> Res
     let before = only_len(head.reply) + header.len();
     let sent = send_piece(ep, am::AM_ONLY, before, encode, buf, 0, buf.len())?;
     Ok(sent.map_or(Post::NoResource, |_| Post::Done))
+}
+
+/// The fast path: a message without a wish for replies that fits into one active message and is
+/// worth a copy, with nothing queued before it. False: take the long way.
+#[inline(always)]
+pub fn try_now(ep: &Endpoint, id: u16, header: &[u8], mem: UserMem) -> bool {
+    let head = Head {
+        id,
+        header_len: header.len() as u32,
+        reply: false,
+    };
+    let (lane, bits) = (ep.am_lane(), head.to_bits());
+    let post = if header.is_empty() && ep.short_fits(mem.len()) {
+        lane.am_short(am::AM_ONLY, bits, mem.as_slice())
+    } else {
+        copy_only(ep, bits, header, mem)
+    };
+    matches!(post, Ok(Post::Done))
+}
+
+fn copy_only(ep: &Endpoint, head: u64, header: &[u8], mem: UserMem) -> Result<Post> {
+    let before = Head::LEN + header.len();
+    let total = header.len().saturating_add(mem.len());
+    if !ep.copy_fits(total) || header.len() > ep.worker().am.max_header() {
+        return Ok(Post::NoResource);
+    }
+    ep.am_lane()
+        .am_bcopy(am::AM_ONLY, Head::LEN + total, &mut |dst| {
+            let Some((front, body)) = dst.split_at_mut_checked(before) else {
+                return 0;
+            };
+            Writer::new(front).u64(head).bytes(header);
+            before + mem.read_at(0, body)
+        })
 }
 
 /// Whether header and data go into one message.
@@ -76,32 +110,6 @@ impl AmEager {
         };
         send_piece(ep, am::AM_FIRST, before, encode, &self.buf, 0, len)
     }
-
-    fn send_middle(&self, ep: &Endpoint, offset: usize) -> Result<Option<usize>> {
-        let room = ep.config().bcopy_max - Middle::LEN;
-        let len = (self.buf.len() - offset).min(room);
-        let header = Middle {
-            identity: self.identity,
-            offset: offset as u64,
-        };
-        let encode = |w: &mut Writer<'_>| header.encode(w);
-        send_piece(
-            ep,
-            am::AM_MIDDLE,
-            Middle::LEN,
-            encode,
-            &self.buf,
-            offset,
-            len,
-        )
-    }
-}
-
-/// How far an attempt has come.
-#[derive(Default)]
-pub struct Attempt {
-    started: bool,
-    offset: usize,
 }
 
 impl Stage for AmEager {
@@ -113,20 +121,12 @@ impl Stage for AmEager {
     }
 
     fn progress(&self, attempt: &mut Attempt, ep: &Rc<Endpoint>) -> Result<Step> {
-        if !attempt.started {
-            let Some(sent) = self.send_first(ep)? else {
-                return Ok(Step::Blocked);
-            };
-            attempt.started = true;
-            attempt.offset = sent;
-        }
-        while attempt.offset < self.buf.len() {
-            let Some(sent) = self.send_middle(ep, attempt.offset)? else {
-                return Ok(Step::Blocked);
-            };
-            attempt.offset += sent;
-        }
-        Ok(Step::Done)
+        let (id, identity) = (am::AM_MIDDLE, self.identity);
+        attempt.run(
+            &self.buf,
+            || self.send_first(ep),
+            |at| send_middle(ep, id, identity, &self.buf, at),
+        )
     }
 
     fn done(self) {}

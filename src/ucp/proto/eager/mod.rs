@@ -1,7 +1,9 @@
 //! Eager: the payload goes at once, in one message or in fragments.
 
+mod fragments;
 mod zcopy;
 
+pub use fragments::{Attempt, send_middle, send_piece};
 pub use zcopy::EagerZcopy;
 
 use std::rc::Rc;
@@ -10,9 +12,9 @@ use super::{Stage, Step};
 use crate::sys::usermem::UserMem;
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
-use crate::ucp::wire::tag::{First, Middle};
+use crate::ucp::wire::tag::First;
 use crate::ucp::wire::{Identity, Writer, am};
-use crate::ucs::status::{Error, Result};
+use crate::ucs::status::Result;
 use crate::uct::Post;
 
 /// Sends a message that fits into one `EAGER_ONLY`.
@@ -94,57 +96,6 @@ impl Eager {
         let encode = |w: &mut Writer<'_>| header.encode(w);
         send_piece(ep, id, First::LEN, encode, &self.buf, 0, len)
     }
-
-    fn send_middle(&self, ep: &Endpoint, offset: usize) -> Result<Option<usize>> {
-        let room = ep.config().bcopy_max - Middle::LEN;
-        let len = (self.buf.len() - offset).min(room);
-        let header = Middle {
-            identity: self.identity,
-            offset: offset as u64,
-        };
-        let id = am::EAGER_MIDDLE;
-        let encode = |w: &mut Writer<'_>| header.encode(w);
-        send_piece(ep, id, Middle::LEN, encode, &self.buf, offset, len)
-    }
-}
-
-/// Posts `header` and up to `len` bytes of `buf` from `offset` on as one active message. Returns
-/// the bytes of `buf` that it took, since a generic datatype may pack less than there is room for,
-/// or `None` if the lane has no room.
-pub fn send_piece(
-    ep: &Endpoint,
-    id: u8,
-    header_len: usize,
-    header: impl Fn(&mut Writer<'_>),
-    buf: &SendBuf,
-    offset: usize,
-    len: usize,
-) -> Result<Option<usize>> {
-    let mut packed = 0;
-    let post = ep.am_lane().am_bcopy(id, header_len + len, &mut |dst| {
-        let Some((head, body)) = dst.split_at_mut_checked(header_len) else {
-            return 0;
-        };
-        header(&mut Writer::new(head));
-        let end = len.min(body.len());
-        packed = buf.pack(offset, body.get_mut(..end).unwrap_or_default());
-        header_len + packed
-    })?;
-    if post == Post::NoResource {
-        return Ok(None);
-    }
-    if packed == 0 && len != 0 {
-        crate::ucs_error!("a datatype packs nothing of {len} bytes at offset {offset}");
-        return Err(Error::InvalidParam);
-    }
-    Ok(Some(packed))
-}
-
-/// How far an attempt has come.
-#[derive(Default)]
-pub struct Attempt {
-    started: bool,
-    offset: usize,
 }
 
 impl Stage for Eager {
@@ -156,20 +107,12 @@ impl Stage for Eager {
     }
 
     fn progress(&self, attempt: &mut Attempt, ep: &Rc<Endpoint>) -> Result<Step> {
-        if !attempt.started {
-            let Some(sent) = self.send_first(ep)? else {
-                return Ok(Step::Blocked);
-            };
-            attempt.started = true;
-            attempt.offset = sent;
-        }
-        while attempt.offset < self.buf.len() {
-            let Some(sent) = self.send_middle(ep, attempt.offset)? else {
-                return Ok(Step::Blocked);
-            };
-            attempt.offset += sent;
-        }
-        Ok(Step::Done)
+        let (id, identity) = (am::EAGER_MIDDLE, self.identity);
+        attempt.run(
+            &self.buf,
+            || self.send_first(ep),
+            |at| send_middle(ep, id, identity, &self.buf, at),
+        )
     }
 
     fn done(self) {}

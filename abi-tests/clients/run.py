@@ -8,6 +8,7 @@ libraries of DIR and no other UCX. The last line is 'N passed, N failed, N skipp
 import argparse
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -69,6 +70,8 @@ def keep_log(options, label, ctx, why):
 
 def main():
     options = parse()
+    # Being told to stop ends the clients too: the exception passes through what cleans up.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     tests = list(chosen(options))
     if options.list:
         for t in tests:

@@ -25,7 +25,7 @@ pub fn on_answer(worker: &Worker, data: &[u8]) -> Option<()> {
         Op::Asked(asked) => {
             drop(asked);
             // A get ends with its data, so this is a refusal whatever it says.
-            worker.finish(req, result.and(Err(Error::IoError)));
+            ep.one_sided_failed(req, result.err().unwrap_or(Error::IoError));
         }
         op @ Op::Fence(_) => {
             req.set_op(op);

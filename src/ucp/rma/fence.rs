@@ -159,13 +159,19 @@ impl Endpoint {
     /// The answer to [`Endpoint::ask_for_release`].
     pub(super) fn fence_answered(self: &Rc<Self>, req: ReqRef, result: Result<()>) {
         self.order().asking.set(false);
-        if let Err(error) = result
-            && self.order().failure.get().is_none()
-        {
-            self.order().failure.set(Some(error));
+        if let Err(error) = result {
+            self.order().note_failure(error);
         }
         self.worker().finish(req, Ok(()));
         self.release_held();
+    }
+
+    /// An operation has failed. If nobody holds its request, the next flush tells.
+    pub(in crate::ucp) fn one_sided_failed(self: &Rc<Self>, req: ReqRef, error: Error) {
+        if req.has_flags(flag::RELEASED) {
+            self.order().note_failure(error);
+        }
+        self.worker().finish(req, Err(error));
     }
 
     /// Ends what is held.

@@ -66,7 +66,7 @@ pub struct Order {
     /// The endpoint is among those that a fence looks at.
     listed: Cell<bool>,
     /// A failed operation's error, told by the next flush.
-    pub(super) failure: Cell<Option<Error>>,
+    failure: Cell<Option<Error>>,
     /// As the target: one more than the number of the peer's last request that was served.
     served: Cell<u64>,
     /// As the target: the first error since the peer's last flush.
@@ -123,6 +123,11 @@ impl Order {
     /// As [`Order::is_quiet`], and there is no failure that a flush has to tell.
     pub fn is_flushed(&self) -> bool {
         self.is_quiet() && self.failure.get().is_none()
+    }
+
+    /// The first failure that nobody has been told of is kept for the next flush.
+    pub(super) fn note_failure(&self, error: Error) {
+        self.failure.set(self.failure.get().or(Some(error)));
     }
 
     /// A failure that nobody has been told of.

@@ -172,7 +172,7 @@ pub fn settle(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, driven: Driven<At
         },
         Driven::Ended(atomic, error) => {
             drop(atomic);
-            worker.finish(req, Err(error));
+            ep.one_sided_failed(req, error);
         }
     }
 }

@@ -204,7 +204,7 @@ pub fn settle(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, driven: Driven<Ge
         }
         Driven::Ended(get, error) => {
             drop(get);
-            worker.finish(req, Err(error));
+            ep.one_sided_failed(req, error);
         }
     }
 }

@@ -224,7 +224,7 @@ pub fn settle(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, driven: Driven<Pu
         }
         Driven::Ended(put, error) => {
             drop(put);
-            worker.finish(req, Err(error));
+            ep.one_sided_failed(req, error);
         }
     }
 }

@@ -63,6 +63,24 @@ fn a_worker_s_flush_tells_of_refusals() {
     }
 }
 
+/// An operation whose request nobody holds fails: the next flush says so, once.
+#[test]
+fn a_flush_tells_of_what_nobody_waits_for() {
+    for kind in BY_MESSAGE {
+        let pair = Pair::new(kind);
+        let mut region = pair.region(8);
+        region.registered = None;
+        let mut back = [0; 8];
+        let Ok(Posted::Later(req)) = pair.get(&mut back, &region, 0) else {
+            panic!("it can't be known yet");
+        };
+        req.free(&pair.a.requests);
+        assert_eq!(pair.flush(), Err(Error::InvalidAddr), "{kind:?}");
+        assert_eq!(pair.flush(), Ok(()));
+        pair.close();
+    }
+}
+
 #[test]
 fn a_key_may_go_while_it_is_used() {
     for kind in ALL {

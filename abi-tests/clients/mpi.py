@@ -8,6 +8,11 @@ from proc import Failure, mapped_only
 from tests import over_both, over_all, succeeded
 
 
+# Parts of p2p.c that an MPI does not survive with genuine UCX either: MPICH 4.0.2 takes typed receives
+# for truncated or frees twice, 5.0.2 loses one of many short messages to a wildcard.
+P2P = {MPICHS[0].name: ("0x400000", "datatypes"), MPICHS[1].name: ("0x400000", "wildcards")}
+
+
 def c_program(mpi, source, ranks, *arguments, **options):
     def body(ctx, tls):
         program = ctx.compiled(os.path.join(where.HERE, "mpi", source), mpi.compiler)
@@ -62,7 +67,7 @@ def tests():
         for ranks in (2, 4):
             found += over_both(f"{mpi.name} ring {ranks} ranks", c_program(mpi, "ring.c", ranks))
             found += over_both(f"{mpi.name} alltoall {ranks} ranks", c_program(mpi, "alltoall.c", ranks))
-            found += over_both(f"{mpi.name} p2p {ranks} ranks", c_program(mpi, "p2p.c", ranks))
+            found += over_both(f"{mpi.name} p2p {ranks} ranks", c_program(mpi, "p2p.c", ranks, *P2P.get(mpi.name, ())))
         more = {"mca": OSC_UCX} if mpi is OPENMPI else {}
         found += over_all(f"{mpi.name} window 4 ranks", c_program(mpi, "window.c", 4, **more))
         found += over_both(f"{mpi.name} window 4 ranks, long", c_program(mpi, "window.c", 4, "6", **more), smoke=False)

@@ -39,9 +39,10 @@ def all_tests():
     import io_demo
     import mpi
     import mpi4py_suite
+    import shmem
     import tools
 
-    return mpi.tests() + capi.tests() + tools.tests() + mpi4py_suite.tests() + io_demo.tests()
+    return mpi.tests() + shmem.tests() + capi.tests() + tools.tests() + mpi4py_suite.tests() + io_demo.tests()
 
 
 def chosen(options):

@@ -40,9 +40,13 @@ class Suite:
 
 SUITES = [
     Suite(launchers.OPENMPI, smoke=SMOKE),
-    Suite(launchers.OPENMPI, WINDOWS, re.compile(r"test_(rma|rma_nb|win|util_sync)$"), "openmpi-4.1.4 osc ucx",
+    # Genuine UCX hangs in test_util_sync, and so do we. The likely cause is what was seen in window.c: who
+    # spins with compare-and-swap on its own memory makes no progress in OpenMPI's osc ucx, and the operation
+    # of whoever would let go waits for just that. In test_win genuine UCX crashes after attach and
+    # detach; we don't.
+    Suite(launchers.OPENMPI, WINDOWS, re.compile(r"test_(rma|rma_nb|win)$"), "openmpi-4.1.4 osc ucx",
           mca=launchers.OSC_UCX),
-    *(Suite(mpi, smoke=re.compile(r"test_(p2p_buf|cco_buf|rma|rma_nb|win)$")) for mpi in launchers.MPICHS),
+    *(Suite(mpi, smoke=re.compile(r"test_(p2p_buf|cco_buf|win)$")) for mpi in launchers.MPICHS),
     *(Suite(mpi, P2P, re.compile(r"test_p2p_(buf|obj)$")) for mpi in launchers.OPENMPI_WHEELS),
 ]
 

@@ -312,7 +312,9 @@ pub unsafe fn receive(
             block.free_after_use();
             let req = worker.new_request(options)?;
             req.set_info(info);
-            rndv::receive(worker, req, buf, &rts);
+            // Later, since callers rely on a request: MPICH 5 stores its own in it after the call,
+            // and when there is none calls its callback with one that it made up and we would free.
+            rndv::receive_later(worker, req, buf, &rts);
             worker.settle(req, options)
         }
     }

@@ -35,6 +35,15 @@ use crate::ucs::status::{Error, Result, Status};
 
 /// A receive has met an RTS: moves the payload, or refuses it.
 pub fn receive(worker: &Worker, req: ReqRef, buf: RecvBuf, rts: &Rts) {
+    receive_when(worker, req, buf, rts, true);
+}
+
+/// The same, but no payload is fetched before the next progress.
+pub fn receive_later(worker: &Worker, req: ReqRef, buf: RecvBuf, rts: &Rts) {
+    receive_when(worker, req, buf, rts, false);
+}
+
+fn receive_when(worker: &Worker, req: ReqRef, buf: RecvBuf, rts: &Rts, at_once: bool) {
     let Some(ep) = worker.endpoint_of(rts.identity.origin) else {
         crate::ucs_error!("rendezvous from an endpoint that is gone or was never announced");
         drop(buf);
@@ -60,7 +69,12 @@ pub fn receive(worker: &Worker, req: ReqRef, buf: RecvBuf, rts: &Rts) {
     let op = worker.name_op(req);
     if rts.address != 0 && ep.fetch_lane().is_some() && buf.pieces(0, 1, 1).is_some() {
         let flight = Flight::new(Fetch::new(buf, rts, total, op));
-        settle_fetch(worker, req, &ep, flight.drive(&ep));
+        let driven = if at_once {
+            flight.drive(&ep)
+        } else {
+            Driven::Blocked(flight)
+        };
+        settle_fetch(worker, req, &ep, driven);
     } else {
         ask(worker, req, buf, rts.op, 0, total);
     }

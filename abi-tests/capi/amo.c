@@ -120,17 +120,6 @@ static void blocking(struct region *to, ucp_rkey_h k)
     printf("left: %u %lu\n", *p4, (long)*p8);
 }
 
-/* Refusals that the API asks for. */
-static void refused(struct region *to, ucp_rkey_h k)
-{
-    uint64_t v = 1, reply = 0;
-    ucp_request_param_t p = {.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE, .datatype = ucp_dt_make_contig(8)};
-    printf("swap without a reply buffer: %s\n", UCS_PTR_IS_ERR(ucp_atomic_op_nbx(A.ep, UCP_ATOMIC_OP_SWAP, &v, 1, (uint64_t)to->at, k, &p)) ? "refused" : "taken");
-    p.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
-    p.reply_buffer = &reply;
-    MUST(flushed(A.ep));
-}
-
 /* Counted exactly, with many in flight. */
 static void counted(struct region *to, ucp_rkey_h k, size_t size)
 {

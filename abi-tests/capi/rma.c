@@ -1,5 +1,5 @@
 /* Put and get in each form, of many sizes, from and to each kind of memory, between two workers and on a
- * loopback endpoint. usage: rma [largest size] */
+ * loopback endpoint. usage: rma sizes | vectors | order [largest size] */
 #include "rma.h"
 
 static const size_t sizes[] = {0, 1, 7, 8, 9, 100, 1000, 4096, 8191, 8193, 20000, 65536, 262144, 1u << 20, 3145729, 8u << 20};
@@ -132,7 +132,8 @@ static void many(struct region *to, ucp_rkey_h k)
 
 int main(int argc, char **argv)
 {
-    max = argc > 1 ? strtoul(argv[1], NULL, 0) : 8u << 20;
+    const char *part = argc > 1 ? argv[1] : "sizes";
+    max = argc > 2 ? strtoul(argv[2], NULL, 0) : 8u << 20;
     features = UCP_FEATURE_RMA;
     for (int loop = 0; loop < 2; loop++) {
         for (int how = 0; how < SOURCES; how++) {
@@ -140,12 +141,12 @@ int main(int argc, char **argv)
             struct region r = map_region(&B, how, max + 256);
             ucp_rkey_h k = key_of(A.ep, r.packed);
             printf("%s, memory %s\n", loop ? "loopback" : "two workers", sources[how]);
-            for (int f = 0; f < FORMS; f++) {
+            for (int f = 0; f < FORMS && !strcmp(part, "sizes"); f++) {
                 if (f == BLOCKING && only_local()) continue; /* nobody would progress the target */
                 all_sizes(&r, k, f);
             }
-            vectors(&r, k);
-            many(&r, k);
+            if (!strcmp(part, "vectors")) vectors(&r, k);
+            if (!strcmp(part, "order")) many(&r, k);
             ucp_rkey_destroy(k);
             unmap_region(&B, &r);
             pair_close();

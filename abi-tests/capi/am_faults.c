@@ -276,6 +276,7 @@ static void with_victim(void)
 {
     int fds[2];
     features = ALL_FEATURES;
+    setenv("UCX_KEEPALIVE_INTERVAL", "300ms", 1); /* where nothing is sent, and nothing breaks */
     extra_ep_params.field_mask = UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
     extra_ep_params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
     extra_ep_params.err_handler.cb = on_error;

@@ -12,8 +12,8 @@
 
 static int wrong;
 
-/* Runs `f` in a child; it returns a status, one of those wanted. */
-static void check(const char *what, ucs_status_t (*f)(void), ucs_status_t want, ucs_status_t or)
+/* Runs `f` in a child; it returns a status. */
+static void check(const char *what, ucs_status_t (*f)(void), ucs_status_t want)
 {
     fflush(NULL);
     pid_t pid = fork();
@@ -31,7 +31,7 @@ static void check(const char *what, ucs_status_t (*f)(void), ucs_status_t want, 
         return;
     }
     ucs_status_t s = (ucs_status_t)(int8_t)WEXITSTATUS(st);
-    int right = s == want || s == or;
+    int right = s == want;
     wrong += !right;
     printf("%s %s: %s\n", right ? "ok" : "WRONG", what, name(s));
 }
@@ -326,7 +326,7 @@ static ucs_status_t teardown(void)
     return good ? UCS_OK : UCS_ERR_BUSY;
 }
 
-#define CASE(f, want) check(#f, f, want, want)
+#define CASE(f, want) check(#f, f, want)
 
 int main(void)
 {
@@ -339,7 +339,7 @@ int main(void)
     CASE(worker_unknown_bits, UCS_OK);
     CASE(ep_null_params, UCS_ERR_INVALID_PARAM);
     CASE(ep_no_address, UCS_ERR_INVALID_PARAM);
-    check("ep_null_address", ep_null_address, UCS_ERR_INVALID_PARAM, UCS_ERR_INVALID_ADDR);
+    CASE(ep_null_address, UCS_ERR_INVALID_ADDR);
     CASE(send_null_ep, UCS_ERR_INVALID_PARAM);
     CASE(recv_null_worker, UCS_ERR_INVALID_PARAM);
     CASE(bad_datatype, UCS_ERR_INVALID_PARAM);
@@ -348,8 +348,8 @@ int main(void)
     CASE(cut, UCS_ERR_INVALID_ADDR);
     CASE(random_bytes, UCS_ERR_INVALID_ADDR);
     CASE(bad_thresh, UCS_ERR_INVALID_PARAM);
-    check("bad_bool", bad_bool, UCS_ERR_INVALID_PARAM, UCS_OK); /* a global variable: an error line, and the default */
-    check("bad_level", bad_level, UCS_ERR_INVALID_PARAM, UCS_OK);
+    CASE(bad_bool, UCS_OK); /* global variables: an error line, and the default */
+    CASE(bad_level, UCS_OK);
     CASE(unknown_tl, UCS_ERR_NO_DEVICE);
     CASE(partly_unknown_tl, UCS_OK);
     CASE(unknown_device, UCS_ERR_NO_DEVICE);

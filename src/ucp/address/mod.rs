@@ -22,9 +22,10 @@ pub use pack::{encode, seal};
 pub use perf::rounded as rounded_cost;
 pub use unpack::{Header, decode, header};
 
-/// First bytes of every address. Genuine UCX reads them as an address of an unknown format with
-/// an empty list of transports, and so refuses the endpoint cleanly.
-pub const MAGIC: [u8; 4] = [0xef, 0x00, 0xff, 0x75];
+/// First bytes of every address. Genuine UCX reads them as an address in its second format (1 in
+/// the low bits; it ends the process for any but the first two) with an empty list of transports,
+/// and so refuses the endpoint cleanly.
+pub const MAGIC: [u8; 4] = [0xe1, 0x00, 0xff, 0x75];
 
 /// Version of the format and of the wire protocol behind it.
 pub const VERSION: u8 = 1;

@@ -83,6 +83,10 @@ TAG = [("tag_lat", 8, 1000), ("tag_lat", 1024, 1000), ("tag_lat", 8192, 500), ("
 TAG_MORE = [("tag_lat", 0, 1000), ("tag_sync_lat", 8, 1000), ("tag_sync_lat", 1 << 20, 50),
             ("tag_lat", 16 << 20, 10), ("tag_bw", 16 << 20, 20)]
 
+AM = [("ucp_am_lat", 8, 500), ("ucp_am_lat", 8192, 300), ("ucp_am_bw", 8, 5000), ("ucp_am_bw", 1 << 20, 50)]
+RMA = [("ucp_put_lat", 8, 500), ("ucp_put_bw", 8, 2000), ("ucp_put_bw", 1 << 20, 50), ("ucp_get", 8, 500), ("ucp_get", 1 << 20, 50)]
+AMO = [(f"ucp_{op}", size, 500) for op in ("add", "fadd", "swap", "cswap") for size in (4, 8)]
+
 
 def loopback(version):
     """Client and server in one process."""
@@ -124,6 +128,12 @@ def tests():
         found += over_both(f"ucx_perftest {version} tag", perftest(version, TAG))
         found += over_both(f"ucx_perftest {version} tag, more", perftest(version, TAG_MORE))
         found += over_both(f"ucx_perftest {version} tag, mt", perftest(version, TAG[:3], ("-T", "1", "-M", "multi")))
+        found += over_both(f"ucx_perftest {version} AM", perftest(version, AM))
+        found += over_both(f"ucx_perftest {version} RMA", perftest(version, RMA))
+        found += over_both(f"ucx_perftest {version} atomics", perftest(version, AMO))
+        found += over_both(f"ucx_perftest {version} two threads", perftest(version, [AM[1], RMA[1], RMA[3], AMO[2]], ("-T", "2", "-M", "multi")), smoke=False)
+        # One-sided tests wait for memory that is written without a wake-up, with genuine UCX too.
+        found += over_both(f"ucx_perftest {version} AM, sleeping", perftest(version, AM[1:3], ("-E", "sleep")), smoke=False)
         found.append(Test(f"ucx_info {version}", None, info(version)))
     found += over_both("ucx_perftest 1.22.0 loopback", loopback("1.22.0"))
     return found

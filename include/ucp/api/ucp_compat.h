@@ -155,7 +155,11 @@ ucs_status_t ucp_atomic_cswap64(ucp_ep_h ep,
                                 ucp_rkey_h rkey,
                                 uint64_t *result);
 
-/** Changes parameters of an endpoint. No longer of use. */
+/**
+ * Changes the error handler and the user data of an endpoint.
+ *
+ * Returns NULL, or `UCS_ERR_INVALID_PARAM` as a pointer for anything else.
+ */
 ucs_status_ptr_t ucp_ep_modify_nb(ucp_ep_h ep, const ucp_ep_params_t *params);
 
 /**

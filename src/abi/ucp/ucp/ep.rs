@@ -28,6 +28,57 @@ pub(in crate::abi::ucp) fn close(
     ep.close(options, force)
 }
 
+/// What the user gave to be called when the endpoint fails. The endpoint's user data, if set,
+/// replaces the handler's own argument.
+fn error_handler(handler: ucp_err_handler_t, user_data: *mut c_void) -> Option<ErrorHandler> {
+    let arg = if user_data.is_null() {
+        handler.arg
+    } else {
+        user_data
+    };
+    // SAFETY: both types take the endpoint as a pointer.
+    handler.cb.map(|cb| unsafe {
+        ErrorHandler {
+            cb: core::mem::transmute::<
+                unsafe extern "C" fn(*mut c_void, ucp_ep_h, ucs_status_t),
+                crate::ucp::ep::error::ErrorCb,
+            >(cb),
+            arg,
+        }
+    })
+}
+
+/// Changes handler and user data of an endpoint; what can't be changed is refused.
+///
+/// # Safety
+/// As `ucp_ep_modify_nb`.
+pub(in crate::abi::ucp) unsafe fn modify(
+    ep: ucp_ep_h,
+    params: *const ucp_ep_params_t,
+) -> Result<(), Error> {
+    let fixed = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS
+        | UCP_EP_PARAM_FIELD_SOCK_ADDR
+        | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+    // SAFETY: forwarded to the caller.
+    unsafe {
+        let p = Params::new(params)?;
+        if p.mask() & fixed != 0 {
+            return Err(Error::InvalidParam);
+        }
+        convert::with_ep(ep, |ep| {
+            let mut options = ep.options();
+            if let Some(data) = crate::field!(p, UCP_EP_PARAM_FIELD_USER_DATA, user_data) {
+                options.user_data = data;
+            }
+            if let Some(handler) = crate::field!(p, UCP_EP_PARAM_FIELD_ERR_HANDLER, err_handler) {
+                options.handler = error_handler(handler, options.user_data);
+            }
+            ep.set_options(options);
+            Ok(())
+        })
+    }
+}
+
 /// # Safety
 /// As `ucp_ep_create`.
 unsafe fn create(worker: ucp_worker_h, params: *const ucp_ep_params_t) -> Result<ucp_ep_h, Error> {
@@ -38,24 +89,7 @@ unsafe fn create(worker: ucp_worker_h, params: *const ucp_ep_params_t) -> Result
     let user_data = crate::field!(p, UCP_EP_PARAM_FIELD_USER_DATA, user_data);
     let name = crate::field!(p, UCP_EP_PARAM_FIELD_NAME, name);
     let user_data = user_data.unwrap_or(core::ptr::null_mut());
-    let handler = handler.and_then(|h| {
-        // The endpoint's user data, if set, replaces the handler's own argument.
-        let arg = if user_data.is_null() {
-            h.arg
-        } else {
-            user_data
-        };
-        // SAFETY: both types take the endpoint as a pointer.
-        h.cb.map(|cb| unsafe {
-            ErrorHandler {
-                cb: core::mem::transmute::<
-                    unsafe extern "C" fn(*mut c_void, ucp_ep_h, ucs_status_t),
-                    crate::ucp::ep::error::ErrorCb,
-                >(cb),
-                arg,
-            }
-        })
-    });
+    let handler = handler.and_then(|handler| error_handler(handler, user_data));
     let options = EpOptions {
         mode: match mode.unwrap_or(UCP_ERR_HANDLING_MODE_NONE) {
             UCP_ERR_HANDLING_MODE_NONE => ErrorMode::None,

@@ -5,14 +5,19 @@ use crate::abi::ucp::convert;
 use crate::ucp::request::Callback;
 use crate::ucp::worker::ReqOptions;
 
-/// Changes parameters of an endpoint. No longer of use.
+/// Changes the error handler and the user data of an endpoint.
+///
+/// Returns NULL, or `UCS_ERR_INVALID_PARAM` as a pointer for anything else.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_modify_nb(
     ep: ucp_ep_h,
     params: *const ucp_ep_params_t,
 ) -> ucs_status_ptr_t {
-    let _ = (ep, params);
-    NOT_IMPLEMENTED_PTR
+    // SAFETY: a live endpoint, and parameters as their mask describes them.
+    match unsafe { crate::abi::ucp::ucp::ep::modify(ep, params) } {
+        Ok(()) => core::ptr::null_mut(),
+        Err(error) => status_ptr(error.into()),
+    }
 }
 
 /// The address of a worker, which another process passes to `ucp_ep_create`, and its length in

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{Endpoint, Pending};
+use super::Endpoint;
 use crate::ucp::request::TagInfo;
 use crate::ucp::worker::{Posted, ReqOptions};
 use crate::ucs::status::{Error, Result};
@@ -35,11 +35,7 @@ impl Endpoint {
         let error = self.failed.get().unwrap_or(error);
         self.failed.set(Some(error));
         self.fast_max.set(-1);
-        for pending in self.take_pending() {
-            if let Pending::Op(req) = pending {
-                self.worker.finish(req, Err(error));
-            }
-        }
+        self.end_pending(error);
         self.fail_held(error);
         self.worker.finish_all_of(self, error);
         self.end_flushes(error);

@@ -3,7 +3,6 @@
 use core::ffi::c_void;
 use std::rc::Rc;
 
-use super::pending::Pending;
 use super::{Endpoint, EpOptions};
 pub use crate::ucp::proto::verdict::ErrorMode;
 use crate::ucp::proto::verdict::{Standing, Verdict, verdict};
@@ -60,11 +59,7 @@ impl Endpoint {
         let Some(error) = self.failed.get() else {
             return;
         };
-        for pending in self.take_pending() {
-            if let Pending::Op(req) = pending {
-                self.worker.finish(req, Err(error));
-            }
-        }
+        self.end_pending(error);
         self.fail_held(error);
         self.worker.finish_all_of(self, error);
         self.end_flushes(error);

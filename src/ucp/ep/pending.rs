@@ -10,7 +10,7 @@ use crate::ucp::proto::{Driven, Flight, Op, Stage, amo, rma, rndv};
 use crate::ucp::request::ReqRef;
 use crate::ucp::wire::{Writer, am, wireup};
 use crate::ucp::worker::Worker;
-use crate::ucs::status::Result;
+use crate::ucs::status::{Error, Result};
 use crate::uct::Post;
 
 /// Something to send.
@@ -197,8 +197,19 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn take_pending(&self) -> Vec<Pending> {
-        self.pending.borrow_mut().drain(..).collect()
+    /// Ends what waits. Flushes are left to [`Endpoint::end_flushes`], which tells whom they are for.
+    pub(super) fn end_pending(self: &Rc<Self>, error: Error) {
+        let waiting: Vec<Pending> = self.pending.borrow_mut().drain(..).collect();
+        for pending in waiting {
+            let Pending::Op(req) = pending else { continue };
+            match req.take_op() {
+                op @ Op::Flush(_) => req.set_op(op),
+                op => {
+                    drop(op);
+                    self.worker.finish(req, Err(error));
+                }
+            }
+        }
     }
 
     /// Takes one step of whatever the request is doing.

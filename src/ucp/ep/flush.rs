@@ -84,6 +84,7 @@ impl Endpoint {
             return Err(error);
         }
         if !close && self.has_nothing_to_flush() {
+            self.worker.serve_peers();
             return self.worker.now(options, Ok(()), TagInfo::default(), 0);
         }
         let req = self.worker.new_request(options)?;

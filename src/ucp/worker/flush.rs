@@ -5,6 +5,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::{Posted, ReqOptions, Worker};
+use crate::ucp::context::Features;
 use crate::ucp::ep::Endpoint;
 use crate::ucp::proto::Op;
 use crate::ucp::request::{ReqRef, TagInfo};
@@ -25,6 +26,7 @@ impl Worker {
             endpoints.values().filter(busy).cloned().collect()
         };
         if endpoints.is_empty() {
+            self.serve_peers();
             return self.now(options, Ok(()), TagInfo::default(), 0);
         }
         let parent = self.new_request(options)?;
@@ -43,6 +45,19 @@ impl Worker {
         }
         self.child_flushed(parent, Ok(()));
         self.settle(parent, options)
+    }
+
+    /// Carries out what peers have asked for, on behalf of a flush that is done at once. A program
+    /// that waits for its memory to change may do nothing but flush (mpi4py's locks over OpenMPI's
+    /// `osc ucx` do), and the change may be a message that waits here. Only where all messages are
+    /// of this kind: a flush must not call a handler of the user.
+    pub(in crate::ucp) fn serve_peers(&self) {
+        if !self
+            .context
+            .has_feature(Features::TAG | Features::AM | Features::STREAM)
+        {
+            self.progress();
+        }
     }
 
     /// One of the flushes that `parent` waits for has ended.

@@ -5,10 +5,11 @@ use std::rc::Rc;
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
 use crate::ucp::proto::am::{AmEager, fits_only, send_only};
+use crate::ucp::proto::eager::EagerZcopy;
 use crate::ucp::proto::rndv::Announce;
 use crate::ucp::proto::{Flight, Op};
 use crate::ucp::request::TagInfo;
-use crate::ucp::wire::amsg::Head;
+use crate::ucp::wire::amsg::{Head, only_len};
 use crate::ucp::worker::{Posted, ReqOptions};
 use crate::ucs::status::{Error, Result};
 use crate::uct::Post;
@@ -51,7 +52,9 @@ pub fn post(
     if flags.reply || rndv {
         ep.announce();
     }
-    if !rndv && !ep.is_blocked() && fits_only(ep, head, header.len(), len) {
+    let before = only_len(head.reply) + header.len();
+    let zcopy = !rndv && EagerZcopy::fits(ep, &buf, before);
+    if !rndv && !zcopy && !ep.is_blocked() && fits_only(ep, head, header.len(), len) {
         match send_only(ep, head, header, &buf)? {
             Post::Done => {
                 drop(buf);
@@ -75,6 +78,9 @@ pub fn post(
             identity,
             op,
         )))
+    } else if zcopy {
+        let op = ep.worker().name_op(req);
+        Op::EagerZcopy(Flight::new(EagerZcopy::active(ep, head, header, buf, op)))
     } else {
         Op::AmEager(Flight::new(AmEager::new(head, header, buf, identity)))
     });

@@ -40,7 +40,7 @@ pub fn post(
     ep.check_usable()?;
     let len = buf.len();
     let rndv = len >= ep.config().rndv_thresh(options.fast_completion);
-    let zcopy = !rndv && !sync && EagerZcopy::fits(ep, &buf);
+    let zcopy = !rndv && !sync && EagerZcopy::fits(ep, &buf, 8);
     if !rndv && !sync && !zcopy && !ep.is_blocked() && len <= ep.config().only_max {
         match eager::send_only(ep, tag, &buf)? {
             Post::Done => {
@@ -65,7 +65,7 @@ pub fn post(
         Op::Announce(Flight::new(Announce::new(tag, buf, identity, id)))
     } else if zcopy {
         let id = ep.worker().name_op(req);
-        Op::EagerZcopy(Flight::new(EagerZcopy::new(tag, buf, id)))
+        Op::EagerZcopy(Flight::new(EagerZcopy::tagged(tag, buf, id)))
     } else {
         let ack = if sync { ep.worker().name_op(req) } else { 0 };
         Op::Eager(Flight::new(Eager::new(tag, buf, identity, ack)))

@@ -9,6 +9,7 @@
 pub mod am;
 pub mod amo;
 pub mod eager;
+pub mod pieces;
 pub mod rma;
 pub mod rndv;
 pub mod stream;

@@ -6,16 +6,13 @@ use std::sync::Arc;
 use crate::ucp::dt::{RecvBuf, SendBuf};
 use crate::ucp::ep::Endpoint;
 use crate::ucp::mem::Memory;
-use crate::ucp::proto::eager::send_piece;
+use crate::ucp::proto::pieces::{Payload, Pieces};
 use crate::ucp::proto::{Op, Stage, Step};
+use crate::ucp::wire::am;
 use crate::ucp::wire::rndv::Data;
-use crate::ucp::wire::{Writer, am};
 use crate::ucp::worker::Worker;
 use crate::ucs::status::Result;
-use crate::uct::{Place, Post};
-
-/// Longest zero-copy piece.
-const PIECE: usize = 4 << 20;
+use crate::uct::Place;
 
 /// Sending the payload.
 pub struct Stream {
@@ -31,16 +28,14 @@ pub struct Stream {
 
 /// How far an attempt has come.
 pub struct Attempt {
-    offset: usize,
     number: u32,
-    /// Zero-copy pieces whose completion is to come.
-    outstanding: usize,
+    pieces: Pieces,
 }
 
 impl Attempt {
     /// A zero-copy piece has left.
     pub fn completed(&mut self) {
-        self.outstanding = self.outstanding.saturating_sub(1);
+        self.pieces.completed();
     }
 }
 
@@ -62,42 +57,6 @@ impl Stream {
             ..self
         }
     }
-
-    fn header(&self, attempt: &Attempt) -> Data {
-        Data {
-            receiver_op: self.receiver_op,
-            offset: attempt.offset as u64,
-            attempt: attempt.number,
-        }
-    }
-
-    /// Posts one piece, and returns the bytes in it.
-    fn send(&self, attempt: &mut Attempt, ep: &Endpoint) -> Result<Option<usize>> {
-        let left = self.buf.len() - attempt.offset;
-        let header = self.header(attempt);
-        if let Some(limits) = ep.config().zcopy.filter(|limits| left >= limits.min) {
-            let max = limits.max.min(PIECE);
-            if let Some((pieces, n)) = self.buf.pieces(attempt.offset, max, limits.max_iov) {
-                let mut head = [0; Data::LEN];
-                header.encode(&mut Writer::new(&mut head));
-                return match ep
-                    .am_lane()
-                    .am_zcopy(am::RNDV_DATA, &head, &pieces, self.op)?
-                {
-                    Post::NoResource => Ok(None),
-                    Post::Done => Ok(Some(n)),
-                    Post::Pending => {
-                        attempt.outstanding += 1;
-                        Ok(Some(n))
-                    }
-                };
-            }
-        }
-        let n = left.min(ep.config().bcopy_max - Data::LEN);
-        let encode = |w: &mut Writer<'_>| header.encode(w);
-        let at = attempt.offset;
-        send_piece(ep, am::RNDV_DATA, Data::LEN, encode, &self.buf, at, n)
-    }
 }
 
 impl Stage for Stream {
@@ -106,23 +65,25 @@ impl Stage for Stream {
 
     fn begin(&self, _ep: &Rc<Endpoint>, number: u32) -> Result<Attempt> {
         Ok(Attempt {
-            offset: self.start,
             number,
-            outstanding: 0,
+            pieces: Pieces::from(self.start),
         })
     }
 
     fn progress(&self, attempt: &mut Attempt, ep: &Rc<Endpoint>) -> Result<Step> {
-        while attempt.offset < self.buf.len() {
-            match self.send(attempt, ep)? {
-                Some(n) => attempt.offset += n,
-                None => return Ok(Step::Blocked),
-            }
-        }
-        Ok(if attempt.outstanding == 0 {
-            Step::Done
-        } else {
-            Step::Waiting
+        let payload = Payload::<{ Data::LEN }> {
+            buf: &self.buf,
+            id: am::RNDV_DATA,
+            op: self.op,
+        };
+        let number = attempt.number;
+        attempt.pieces.run(ep, &payload, |offset, w| {
+            let header = Data {
+                receiver_op: self.receiver_op,
+                offset: offset as u64,
+                attempt: number,
+            };
+            header.encode(w);
         })
     }
 

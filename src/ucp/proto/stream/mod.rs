@@ -5,6 +5,7 @@ use std::rc::Rc;
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
 use crate::ucp::proto::eager::send_piece;
+use crate::ucp::proto::pieces::{Payload, Pieces};
 use crate::ucp::proto::{Stage, Step};
 use crate::ucp::wire::{Writer, am, stream};
 use crate::ucs::status::Result;
@@ -46,68 +47,23 @@ impl StreamSend {
     pub fn new(buf: SendBuf, op: u64) -> StreamSend {
         StreamSend { buf, op }
     }
-
-    /// Posts one message, and returns the bytes in it.
-    fn send(&self, attempt: &mut Attempt, ep: &Endpoint) -> Result<Option<usize>> {
-        let (at, left) = (attempt.offset, self.buf.len() - attempt.offset);
-        let encode = |w: &mut Writer<'_>| stream::encode(ep.origin(), w);
-        if let Some(limits) = ep.config().zcopy.filter(|limits| left >= limits.min)
-            && let Some((pieces, n)) = self.buf.pieces(at, limits.max, limits.max_iov)
-        {
-            let mut header = [0; stream::LEN];
-            encode(&mut Writer::new(&mut header));
-            let lane = ep.am_lane();
-            return Ok(
-                match lane.am_zcopy(am::STREAM, &header, &pieces, self.op)? {
-                    Post::NoResource => None,
-                    Post::Done => Some(n),
-                    Post::Pending => {
-                        attempt.outstanding += 1;
-                        Some(n)
-                    }
-                },
-            );
-        }
-        let n = left.min(ep.config().bcopy_max.saturating_sub(stream::LEN));
-        send_piece(ep, am::STREAM, stream::LEN, encode, &self.buf, at, n)
-    }
-}
-
-/// How far an attempt has come.
-#[derive(Default)]
-pub struct Attempt {
-    offset: usize,
-    /// Zero-copy messages whose completion is to come.
-    outstanding: usize,
-}
-
-impl Attempt {
-    /// A zero-copy message has left.
-    pub fn completed(&mut self) {
-        self.outstanding = self.outstanding.saturating_sub(1);
-    }
 }
 
 impl Stage for StreamSend {
-    type Attempt = Attempt;
+    type Attempt = Pieces;
     type Next = ();
 
-    fn begin(&self, _ep: &Rc<Endpoint>, _number: u32) -> Result<Attempt> {
-        Ok(Attempt::default())
+    fn begin(&self, _ep: &Rc<Endpoint>, _number: u32) -> Result<Pieces> {
+        Ok(Pieces::default())
     }
 
-    fn progress(&self, attempt: &mut Attempt, ep: &Rc<Endpoint>) -> Result<Step> {
-        while attempt.offset < self.buf.len() {
-            match self.send(attempt, ep)? {
-                Some(n) => attempt.offset += n,
-                None => return Ok(Step::Blocked),
-            }
-        }
-        Ok(if attempt.outstanding == 0 {
-            Step::Done
-        } else {
-            Step::Waiting
-        })
+    fn progress(&self, pieces: &mut Pieces, ep: &Rc<Endpoint>) -> Result<Step> {
+        let payload = Payload::<{ stream::LEN }> {
+            buf: &self.buf,
+            id: am::STREAM,
+            op: self.op,
+        };
+        pieces.run(ep, &payload, |_, w| stream::encode(ep.origin(), w))
     }
 
     fn done(self) {}

@@ -1,0 +1,92 @@
+//! The pieces of a payload, each behind a header of its own: from the user's memory where the lane
+//! can and it is worth it, else copied.
+
+use crate::ucp::dt::SendBuf;
+use crate::ucp::ep::Endpoint;
+use crate::ucp::proto::Step;
+use crate::ucp::proto::eager::send_piece;
+use crate::ucp::wire::Writer;
+use crate::ucs::status::Result;
+use crate::uct::Post;
+
+/// Longest zero-copy piece.
+const LONGEST: usize = 4 << 20;
+
+/// What the pieces of a payload have in common. `N`: bytes of a header.
+pub struct Payload<'a, const N: usize> {
+    pub buf: &'a SendBuf,
+    /// Id of the messages.
+    pub id: u8,
+    /// The operation: the token of what is posted.
+    pub op: u64,
+}
+
+/// How far an attempt has come.
+#[derive(Default)]
+pub struct Pieces {
+    offset: usize,
+    /// Zero-copy pieces whose completion is to come.
+    outstanding: usize,
+}
+
+impl Pieces {
+    /// Begins at `offset`.
+    pub fn from(offset: usize) -> Pieces {
+        Pieces {
+            offset,
+            outstanding: 0,
+        }
+    }
+
+    /// A zero-copy piece has left.
+    pub fn completed(&mut self) {
+        self.outstanding = self.outstanding.saturating_sub(1);
+    }
+
+    /// Sends as much as the lane takes; `header` writes that of the piece at an offset.
+    pub fn run<const N: usize>(
+        &mut self,
+        ep: &Endpoint,
+        payload: &Payload<'_, N>,
+        header: impl Fn(usize, &mut Writer<'_>),
+    ) -> Result<Step> {
+        while self.offset < payload.buf.len() {
+            match self.send(ep, payload, &header)? {
+                Some(n) => self.offset += n,
+                None => return Ok(Step::Blocked),
+            }
+        }
+        Ok(if self.outstanding == 0 {
+            Step::Done
+        } else {
+            Step::Waiting
+        })
+    }
+
+    /// Posts one piece, and returns the bytes in it.
+    fn send<const N: usize>(
+        &mut self,
+        ep: &Endpoint,
+        payload: &Payload<'_, N>,
+        header: &impl Fn(usize, &mut Writer<'_>),
+    ) -> Result<Option<usize>> {
+        let Payload { buf, id, op } = *payload;
+        let (at, left) = (self.offset, buf.len() - self.offset);
+        if let Some(limits) = ep.config().zcopy.filter(|limits| left >= limits.min)
+            && let Some((parts, n)) = buf.pieces(at, limits.max.min(LONGEST), limits.max_iov)
+        {
+            let mut head = [0; N];
+            header(at, &mut Writer::new(&mut head));
+            return Ok(match ep.am_lane().am_zcopy(id, &head, &parts, op)? {
+                Post::NoResource => None,
+                Post::Done => Some(n),
+                Post::Pending => {
+                    self.outstanding += 1;
+                    Some(n)
+                }
+            });
+        }
+        let n = left.min(ep.config().bcopy_max.saturating_sub(N));
+        send_piece(ep, id, N, |w| header(at, w), buf, at, n)
+    }
+}

@@ -48,7 +48,7 @@ SUITES = [
     # operands as integer atomics. In test_win genuine UCX crashes after attach and detach; we don't.
     Suite(launchers.OPENMPI, WINDOWS, re.compile(r"test_(rma|rma_nb|win|util_sync)$"), "openmpi-4.1.4 osc ucx",
           mca=launchers.OSC_UCX),
-    *(Suite(mpi, smoke=re.compile(r"test_(p2p_buf|cco_buf|win)$")) for mpi in launchers.MPICHS),
+    *(Suite(mpi, smoke=re.compile(r"test_(p2p_buf|p2p_obj|cco_buf|win)$")) for mpi in launchers.MPICHS),
     *(Suite(mpi, P2P, re.compile(r"test_p2p_(buf|obj)$")) for mpi in launchers.OPENMPI_WHEELS),
 ]
 

@@ -107,7 +107,9 @@ pub unsafe extern "C" fn ucp_request_cancel(worker: ucp_worker_h, request: *mut 
             return;
         };
         let _guard = worker.enter();
+        // MPICH 5 cancels what is no request of ours when a message to itself is cancelled.
         if let Some(req) = convert::request(request)
+            && core::ptr::eq(req.worker_ptr(), worker)
             && req.status() == Status::INPROGRESS
         {
             recv::cancel(worker, req);

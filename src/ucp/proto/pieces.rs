@@ -3,6 +3,7 @@
 
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
+use crate::ucp::ep::config::ZcopyLimits;
 use crate::ucp::proto::Step;
 use crate::ucp::proto::eager::send_piece;
 use crate::ucp::wire::Writer;
@@ -36,6 +37,11 @@ impl Pieces {
             offset,
             outstanding: 0,
         }
+    }
+
+    /// Bytes that the lane has taken.
+    pub fn sent(&self) -> usize {
+        self.offset
     }
 
     /// A zero-copy piece has left.
@@ -72,7 +78,8 @@ impl Pieces {
     ) -> Result<Option<usize>> {
         let Payload { buf, id, op } = *payload;
         let (at, left) = (self.offset, buf.len() - self.offset);
-        if let Some(limits) = ep.config().zcopy.filter(|limits| left >= limits.min)
+        let worth_it = |limits: &ZcopyLimits| left >= limits.min && limits.max_header >= N;
+        if let Some(limits) = ep.config().zcopy.filter(worth_it)
             && let Some((parts, n)) = buf.pieces(at, limits.max.min(LONGEST), limits.max_iov)
         {
             let mut head = [0; N];

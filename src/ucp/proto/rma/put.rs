@@ -8,6 +8,7 @@ use super::{Posted, is_refusal};
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
 use crate::ucp::proto::eager::send_piece;
+use crate::ucp::proto::pieces::{Payload, Pieces};
 use crate::ucp::proto::{Driven, Flight, Op, Stage, Step};
 use crate::ucp::request::ReqRef;
 use crate::ucp::rkey::RemoteKey;
@@ -17,9 +18,6 @@ use crate::ucp::wire::{Writer, am, rma};
 use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Result};
 use crate::uct::Post;
-
-/// Longest zero-copy message.
-const PIECE: usize = 4 << 20;
 
 /// Writing.
 pub struct Put {
@@ -36,10 +34,8 @@ pub struct Put {
 /// How far an attempt has come.
 pub struct Attempt {
     posted: Option<Posted>,
-    /// Bytes sent as messages.
-    offset: usize,
-    /// Messages whose completion is to come.
-    outstanding: usize,
+    /// Of what goes as messages.
+    pieces: Pieces,
     _count: InFlight,
 }
 
@@ -91,7 +87,7 @@ impl Put {
                 let len = core::mem::take(&mut posted.len);
                 self.confirmed.set(self.confirmed.get() + len);
             }
-            None => attempt.outstanding = attempt.outstanding.saturating_sub(1),
+            None => attempt.pieces.completed(),
         }
     }
 
@@ -131,44 +127,20 @@ impl Put {
         Ok(Step::Done)
     }
 
-    /// Sends one message, and returns the bytes of payload in it.
-    fn send(&self, attempt: &mut Attempt, ep: &Endpoint) -> Result<Option<usize>> {
-        let at = attempt.offset;
-        let left = self.buf.len() - at;
-        let header = header(ep, &self.key, self.remote, at);
-        let limits = ep.config().zcopy;
-        let fits = |limits: &crate::ucp::ep::config::ZcopyLimits| {
-            left >= limits.min && limits.max_header >= rma::Put::LEN
+    fn by_messages(&self, pieces: &mut Pieces, ep: &Rc<Endpoint>) -> Result<Step> {
+        let payload = Payload::<{ rma::Put::LEN }> {
+            buf: &self.buf,
+            id: am::PUT,
+            op: self.op,
         };
-        if let Some(limits) = limits.filter(fits)
-            && let Some((pieces, n)) = self.buf.pieces(at, limits.max.min(PIECE), limits.max_iov)
-        {
-            let mut head = [0; rma::Put::LEN];
-            header.encode(&mut Writer::new(&mut head));
-            let post = ep.am_lane().am_zcopy(am::PUT, &head, &pieces, self.op)?;
-            if post == Post::Pending {
-                attempt.outstanding += 1;
-            }
-            return Ok((post != Post::NoResource).then_some(n));
-        }
-        let n = left.min(ep.config().bcopy_max.saturating_sub(rma::Put::LEN));
-        let encode = |w: &mut Writer<'_>| header.encode(w);
-        send_piece(ep, am::PUT, rma::Put::LEN, encode, &self.buf, at, n)
-    }
-
-    fn by_messages(&self, attempt: &mut Attempt, ep: &Rc<Endpoint>) -> Result<Step> {
-        while attempt.offset < self.buf.len() {
-            let Some(n) = self.send(attempt, ep)? else {
-                return Ok(Step::Blocked);
-            };
-            attempt.offset += n;
+        let before = pieces.sent();
+        let step = pieces.run(ep, &payload, |offset, w| {
+            header(ep, &self.key, self.remote, offset).encode(w);
+        });
+        if pieces.sent() != before {
             ep.note_message();
         }
-        Ok(if attempt.outstanding == 0 {
-            Step::Done
-        } else {
-            Step::Waiting
-        })
+        step
     }
 }
 
@@ -190,8 +162,7 @@ impl Stage for Put {
         };
         Ok(Attempt {
             posted,
-            offset: self.confirmed.get(),
-            outstanding: 0,
+            pieces: Pieces::from(self.confirmed.get()),
             _count: ep.count_one_sided(kind),
         })
     }
@@ -200,7 +171,7 @@ impl Stage for Put {
         match (self.way, attempt.posted.as_mut()) {
             (Way::Mapped, _) => self.store(),
             (Way::Lane, Some(posted)) => self.by_lane(posted, ep),
-            _ => self.by_messages(attempt, ep),
+            _ => self.by_messages(&mut attempt.pieces, ep),
         }
     }
 

@@ -153,6 +153,7 @@ def tests():
     for name in ("rkey_use", "rkey_two"):
         found.append(Test(f"capi {name}, memory in files", "sm", body_for(name, more={"UCX_ALLOC_PRIO": "md:posix"})))
     found += over_both("capi foreign addresses", foreign)
+    found += over_both("capi asleep", alone("asleep"))
     found += over_both("capi rma sizes", body_for("rma", ["sizes"]))
     found.append(Test("capi rma order", "sm", body_for("rma", ["order"])))
     # Genuine UCX 1.22.0 crashes in its gets of vectors, and never ends in a fence over tcp.

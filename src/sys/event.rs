@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
 
 /// Adds `fd`, for reading and with `data` as its mark, to an epoll set.
 pub fn add_to_epoll(epoll: RawFd, fd: RawFd, data: u64) -> io::Result<()> {
@@ -21,7 +22,20 @@ pub fn add_to_epoll(epoll: RawFd, fd: RawFd, data: u64) -> io::Result<()> {
 /// Readable when one of the added descriptors is, or after [`EventSet::signal`].
 pub struct EventSet {
     epoll: OwnedFd,
-    signal: OwnedFd,
+    signal: Signaller,
+}
+
+/// What makes an [`EventSet`] readable from any thread; it may outlive the set.
+#[derive(Clone, Debug)]
+pub struct Signaller(Arc<OwnedFd>);
+
+impl Signaller {
+    /// As [`EventSet::signal`].
+    pub fn signal(&self) {
+        let one = 1u64.to_ne_bytes();
+        // SAFETY: eight readable bytes. A full counter is readable anyway.
+        unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+    }
 }
 
 /// The descriptor that a system call returned, or its error.
@@ -39,8 +53,9 @@ impl EventSet {
         let epoll = owned(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
         // SAFETY: as above.
         let signal = owned(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })?;
+        let signal = Signaller(Arc::new(signal));
         let set = EventSet { epoll, signal };
-        set.add(set.signal.as_raw_fd())?;
+        set.add(set.signal.0.as_raw_fd())?;
         Ok(set)
     }
 
@@ -56,9 +71,12 @@ impl EventSet {
 
     /// Makes the set readable until [`EventSet::clear`]. From any thread or signal handler.
     pub fn signal(&self) {
-        let one = 1u64.to_ne_bytes();
-        // SAFETY: eight readable bytes. A full counter is readable anyway.
-        unsafe { libc::write(self.signal.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+        self.signal.signal();
+    }
+
+    /// For other threads.
+    pub fn signaller(&self) -> Signaller {
+        self.signal.clone()
     }
 
     /// Takes back all signals; true if there were any.
@@ -67,7 +85,7 @@ impl EventSet {
         // SAFETY: eight writable bytes.
         unsafe {
             libc::read(
-                self.signal.as_raw_fd(),
+                self.signal.0.as_raw_fd(),
                 count.as_mut_ptr().cast(),
                 count.len(),
             ) > 0

@@ -88,6 +88,11 @@ impl Timer {
         Ok(Timer { entry, pid })
     }
 
+    /// Whether the timer has become due since [`Timer::take_due`] was called last.
+    pub fn is_due(&self) -> bool {
+        self.entry.due.load(Ordering::Relaxed)
+    }
+
     /// Whether the timer has become due since the last call.
     pub fn take_due(&self) -> bool {
         // Looked at in every progress: a plain load while nothing is due.

@@ -79,6 +79,7 @@ impl Endpoint {
                     self.fast_max.set(-1);
                 }
                 self.worker.bind_origin(peer, self);
+                self.worker.watch_peer(self);
             }
             Err(error) => self.fail(error),
         }

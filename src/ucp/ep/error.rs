@@ -51,6 +51,7 @@ impl Endpoint {
         }
         self.failed.set(Some(error));
         self.fast_max.set(-1);
+        self.worker.unwatch_peer(self);
         self.worker.note_failure(self.clone());
     }
 

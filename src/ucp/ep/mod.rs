@@ -239,6 +239,7 @@ impl Endpoint {
 
     pub fn set_options(&self, options: EpOptions) {
         *self.options.borrow_mut() = options;
+        self.worker.watch_peer(self);
     }
 
     /// The name that the user gave it, or one that tells it apart.

@@ -2,7 +2,8 @@
 //!
 //! Most deaths are told by a lane itself. Shared memory tells nothing: a peer that was killed just
 //! says no more. So endpoints with error handling are checked every `UCX_KEEPALIVE_INTERVAL`,
-//! `UCX_KEEPALIVE_NUM_EPS` of them at a time, while progress has nothing else to do.
+//! `UCX_KEEPALIVE_NUM_EPS` of them at a time, while progress has nothing else to do. A sleeping
+//! worker is woken for it, see [`super::alarm`].
 
 use core::cell::Cell;
 use std::rc::Rc;
@@ -35,6 +36,11 @@ impl Keepalive {
             last: Cell::new(0),
         }
     }
+
+    /// Time between two looks; none if there are to be none.
+    pub(super) fn interval(&self) -> Option<Duration> {
+        self.interval
+    }
 }
 
 impl Worker {
@@ -44,11 +50,12 @@ impl Worker {
         let Some(interval) = keepalive.interval else {
             return;
         };
+        let woken = self.alarm.take_due();
         match keepalive.next.get() {
-            Some(next) if now < next => return,
+            Some(next) if now < next && !woken => return,
             // The first interval begins with the first look.
-            None => return keepalive.next.set(Some(now + interval)),
-            Some(_) => keepalive.next.set(Some(now + interval)),
+            None if !woken => return keepalive.next.set(Some(now + interval)),
+            _ => keepalive.next.set(Some(now + interval)),
         }
         for ep in self.next_to_check() {
             keepalive.last.set(ep.token());

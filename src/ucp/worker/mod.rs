@@ -1,5 +1,6 @@
 //! Workers: progress, endpoints, matching and requests, with one thread of control.
 
+mod alarm;
 mod create;
 mod events;
 mod flush;
@@ -25,6 +26,7 @@ pub use create::{ThreadMode, WorkerParams};
 pub use flush::WorkerFlush;
 pub use lock::WorkerGuard;
 
+use self::alarm::Alarm;
 use self::ids::IdTable;
 use self::keepalive::Keepalive;
 use self::lock::WorkerLock;
@@ -99,6 +101,8 @@ pub struct Worker {
     last_look: Cell<Option<Instant>>,
     in_progress: Cell<bool>,
     events: Option<EventSet>,
+    /// Armed, and nothing has been signalled since.
+    armed: Cell<bool>,
     pub tag: TagMatching,
     pub am: ActiveMessages,
     pub requests: RequestPool,
@@ -128,6 +132,7 @@ pub struct Worker {
     sockaddr_rounds: Cell<u32>,
     client_id: u64,
     keepalive: Keepalive,
+    alarm: Alarm,
     /// What endpoints without a known peer have for lanes.
     not_yet_wired: Wired,
     /// Tokens of endpoints that have stream data.

@@ -113,6 +113,7 @@ impl Worker {
         if let Some(origin) = origin {
             self.bind_origin(origin, &ep);
         }
+        self.watch_peer(&ep);
         Ok(ep)
     }
 
@@ -123,6 +124,7 @@ impl Worker {
 
     pub(in crate::ucp) fn forget_endpoint(&self, ep: &Rc<Endpoint>) {
         self.endpoints.borrow_mut().remove(&ep.token());
+        self.unwatch_peer(ep);
         let origin = ep.peer_origin();
         self.am.forget_origin(origin);
         let mut by_origin = self.by_origin.borrow_mut();

@@ -165,6 +165,7 @@ impl Worker {
     pub fn block(&self, ep: Rc<Endpoint>) {
         self.blocked.borrow_mut().push_back(ep);
         self.has_work.set(true);
+        self.blocked_while_armed();
     }
 
     /// True if a lane has refused something for lack of room.

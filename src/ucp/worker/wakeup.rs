@@ -52,10 +52,12 @@ impl Worker {
     /// `ucp_worker_arm`: `Busy` when there is something to do already.
     pub fn arm(&self) -> Result<()> {
         let events = self.event_set()?;
-        if events.clear() || !self.failed.borrow().is_empty() {
-            return Err(Error::Busy);
-        }
-        if self.cm.is_active() && self.cm.is_ready() {
+        let signalled = events.clear();
+        if signalled
+            || !self.failed.borrow().is_empty()
+            || self.alarm.is_due()
+            || (self.cm.is_active() && self.cm.is_ready())
+        {
             self.wake_quiet_ifaces();
             return Err(Error::Busy);
         }
@@ -66,7 +68,18 @@ impl Worker {
                 return Err(Error::Busy);
             }
         }
+        self.armed.set(true);
         Ok(())
+    }
+
+    /// Something has begun to wait for room since the worker was armed: another thread has posted
+    /// it, and not all transports tell of room.
+    pub(super) fn blocked_while_armed(&self) {
+        if self.armed.replace(false)
+            && let Some(events) = &self.events
+        {
+            events.signal();
+        }
     }
 
     /// Something is waiting: the next progress must look everywhere.

@@ -28,9 +28,11 @@ SUITES = {
         ("crate", [CARGO, "test"], 1500),
         ("loader", [sys.executable, "abi-tests/loader/run.py"], 300),
         ("services", [sys.executable, "abi-tests/services/run.py"], 300),
+        ("memory", [sys.executable, "abi-tests/memory/run.py"], 300),
         ("clients", [sys.executable, "abi-tests/clients/run.py", "--smoke"], 1800),
     ],
     "test-clients": [
+        ("memory", [sys.executable, "abi-tests/memory/run.py", "--long"], 900),
         ("clients", [sys.executable, "abi-tests/clients/run.py", "--full"], 6 * 3600),
     ],
 }

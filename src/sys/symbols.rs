@@ -54,6 +54,17 @@ pub fn binding(name: &CStr) -> Binding {
     }
 }
 
+/// Where the function is that programs get when they refer to `name`; `None` also where that is only
+/// the executable's own entry for it.
+pub fn definition(name: &CStr) -> Option<usize> {
+    // SAFETY: a terminated string; the call only looks up.
+    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    match locate(address)? {
+        (_, true) => None,
+        (_, false) => Some(address.expose_provenance()),
+    }
+}
+
 /// The object at an address, and whether the symbol there is only a reference.
 fn locate(address: *const c_void) -> Option<(Object, bool)> {
     // SAFETY: Dl_info is plain data for which zero is a value.

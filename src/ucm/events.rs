@@ -22,6 +22,9 @@ pub const FLAG_EXISTING_ALLOC: u32 = 1 << 25;
 /// The flags among the bits.
 pub const FLAGS: u32 = FLAG_NO_INSTALL | FLAG_EXISTING_ALLOC;
 
+/// Memory of devices.
+pub const DEVICE: u32 = MEM_TYPE_ALLOC | MEM_TYPE_FREE;
+
 /// All bits with a meaning.
 pub const ALL: u32 = MMAP
     | MUNMAP
@@ -33,6 +36,17 @@ pub const ALL: u32 = MMAP
     | BRK
     | VM_MAPPED
     | VM_UNMAPPED
-    | MEM_TYPE_ALLOC
-    | MEM_TYPE_FREE
+    | DEVICE
     | FLAGS;
+
+/// The calls that must be watched to know of these events, together with the events themselves.
+pub const fn with_calls(events: u32) -> u32 {
+    let mut all = events & !DEVICE & !FLAGS;
+    if events & VM_MAPPED != 0 {
+        all |= MMAP | MREMAP | SHMAT | SBRK | BRK;
+    }
+    if events & VM_UNMAPPED != 0 {
+        all |= MMAP | MUNMAP | MREMAP | SHMAT | SHMDT | SBRK | MADVISE | BRK;
+    }
+    all
+}

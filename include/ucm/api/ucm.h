@@ -189,18 +189,48 @@ struct ucm_global_config {
     double bistro_grace_duration;
 };
 
+/** `mmap`, with its event. */
+void *ucm_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t offset);
+
+/** `munmap`, with its event. */
+int ucm_munmap(void *addr, size_t length);
+
+/** `shmat`, with its event. */
+void *ucm_shmat(int shmid, const void *shmaddr, int shmflg);
+
+/** `shmdt`, with its event. */
+int ucm_shmdt(const void *shmaddr);
+
+/** `sbrk`, with its event. */
+void *ucm_sbrk(ptrdiff_t increment);
+
+/** `brk`, with its event. */
+int ucm_brk(void *addr);
+
+/** `madvise`, with its event. */
+int ucm_madvise(void *addr, size_t length, int advice);
+
+/** `dlopen`. Libraries loaded by it are watched as all others are. */
+void *ucm_dlopen(const char *filename, int flag);
+
+/** `mremap`, with its event. */
+extern void *ucm_mremap(void *old_address, size_t old_size, size_t new_size, int flags, ...);
+
 /** Sets the options of memory events, before the first handler is set. */
 void ucm_set_global_opts(const ucm_global_config_t *ucm_opts);
 
 /**
  * Calls `cb` for the given events (mask of `ucm_event_type_t`), in the order of priorities, lowest
- * first.
+ * first: negative ones before the call itself, others after it.
  *
  * Returns `UCS_OK`, or `UCS_ERR_UNSUPPORTED` if an event can't be intercepted.
  */
 ucs_status_t ucm_set_event_handler(int events, int priority, ucm_event_callback_t cb, void *arg);
 
-/** Takes back what `ucm_set_event_handler` did with the same arguments. */
+/**
+ * Takes back what `ucm_set_event_handler` did with the same arguments. The handler does not run
+ * any more when this returns, so a handler must not call this.
+ */
 void ucm_unset_event_handler(int events, ucm_event_callback_t cb, void *arg);
 
 /** Says that the program itself reports these events, by `ucm_vm_mmap` and `ucm_vm_munmap`. */
@@ -210,14 +240,24 @@ void ucm_set_external_event(int events);
 void ucm_unset_external_event(int events);
 
 /**
- * Tests whether the given events are seen.
+ * Tests whether those of the given events that are intercepted come.
  *
  * Returns `UCS_OK`, or `UCS_ERR_UNSUPPORTED`.
  */
 ucs_status_t ucm_test_events(int events);
 
-/** Tests whether the given events are reported by the program. */
+/**
+ * Tests whether those of the given events come that the program said it reports.
+ *
+ * Returns `UCS_OK`, or `UCS_ERR_UNSUPPORTED`.
+ */
 ucs_status_t ucm_test_external_events(int events);
+
+/** Reports that memory was mapped. */
+void ucm_vm_mmap(void *addr, size_t length);
+
+/** Reports that memory is about to be unmapped. */
+void ucm_vm_munmap(void *addr, size_t length);
 
 /** `mmap` without an event. */
 void *ucm_orig_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t offset);
@@ -246,39 +286,6 @@ int ucm_orig_brk(void *addr);
 
 /** `madvise` without an event. */
 int ucm_orig_madvise(void *addr, size_t length, int advice);
-
-/** `mmap`, with its event. */
-void *ucm_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t offset);
-
-/** `munmap`, with its event. */
-int ucm_munmap(void *addr, size_t length);
-
-/** Reports that memory was mapped. */
-void ucm_vm_mmap(void *addr, size_t length);
-
-/** Reports that memory is about to be unmapped. */
-void ucm_vm_munmap(void *addr, size_t length);
-
-/** `shmat`, with its event. */
-void *ucm_shmat(int shmid, const void *shmaddr, int shmflg);
-
-/** `shmdt`, with its event. */
-int ucm_shmdt(const void *shmaddr);
-
-/** `sbrk`, with its event. */
-void *ucm_sbrk(ptrdiff_t increment);
-
-/** `brk`, with its event. */
-int ucm_brk(void *addr);
-
-/** `madvise`, with its event. */
-int ucm_madvise(void *addr, size_t length, int advice);
-
-/** `dlopen`, with events of the library that is loaded. */
-void *ucm_dlopen(const char *filename, int flag);
-
-/** `mremap`, with its event. */
-extern void *ucm_mremap(void *old_address, size_t old_size, size_t new_size, int flags, ...);
 
 /* Options of memory events. */
 extern ucm_global_config_t ucm_global_opts;

@@ -1,7 +1,6 @@
 //! `ucm/`: memory events.
 
 pub mod data;
-pub(crate) mod dispatch;
 pub mod ucm;
 
 pub use data::*;

@@ -12,9 +12,7 @@ pub mod log;
 use core::arch::{global_asm, naked_asm};
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
-use super::prelude::{
-    NOT_IMPLEMENTED, Status, ucm_event_mremap, ucs_string_buffer_t, ucs_string_set_t, va_list,
-};
+use super::prelude::{NOT_IMPLEMENTED, Status, ucs_string_buffer_t, ucs_string_set_t, va_list};
 
 /// A jump to `{target}` that leaves all registers as they are.
 #[cfg(target_arch = "x86_64")]
@@ -185,7 +183,7 @@ hidden! {
     "ucx_rs_string_buffer_vappendf" => string_buffer_vappendf;
     "ucx_rs_string_set_add" => string_set_add;
     "ucx_rs_table_add_cell" => table_add_cell;
-    "ucx_rs_mremap" => mremap;
+    "ucx_rs_mremap" => crate::ucm::calls::mremap;
 }
 
 unsafe extern "C" fn string_buffer_vappendf(
@@ -211,25 +209,6 @@ unsafe extern "C" fn table_add_cell(
 ) {
     // SAFETY: the caller's own table; the text lives until this returns.
     unsafe { super::ucs::table::add_cell(table.cast(), row, span, align, text) }
-}
-
-unsafe extern "C" fn mremap(
-    address: *mut c_void,
-    old_size: usize,
-    new_size: usize,
-    flags: c_int,
-    new_address: *mut c_void,
-) -> *mut c_void {
-    let call = ucm_event_mremap {
-        result: libc::MAP_FAILED,
-        address,
-        old_size,
-        new_size,
-        flags,
-        new_address,
-    };
-    // SAFETY: the caller asked for this very system call and answers for the range.
-    unsafe { super::ucm::dispatch::remap(call) }
 }
 
 /// Formats into a new string, at most `limit` bytes of it. Bytes that aren't UTF-8 are replaced.

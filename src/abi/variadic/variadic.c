@@ -188,13 +188,17 @@ void ucx_rs_c_table_row_add_cell_fmt(void *table, unsigned row, unsigned span, i
     free(text);
 }
 
-/* As mremap(2): the new address is there only with MREMAP_FIXED. */
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+
+/* As mremap(2): the new address is there only with these flags. */
 void *ucx_rs_c_mremap(void *address, size_t old_size, size_t new_size, int flags, ...)
 {
     void *new_address = NULL;
     va_list ap;
 
-    if (flags & MREMAP_FIXED) {
+    if (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) {
         va_start(ap, flags);
         new_address = va_arg(ap, void *);
         va_end(ap);

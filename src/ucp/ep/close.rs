@@ -14,9 +14,12 @@ impl Endpoint {
         self.set_owned(false);
         self.lent.set(false);
         if force {
-            // The peer may wait for answers of ours.
-            self.say_closed();
+            let alive = self.failed.get().is_none();
             self.abandon(Error::Canceled);
+            if alive {
+                // The peer may wait for answers of ours.
+                self.say_closed();
+            }
             self.close_now();
             return Ok(Posted::Now(Ok(()), TagInfo::default()));
         }
@@ -44,7 +47,9 @@ impl Endpoint {
 
     /// Out of the worker's tables; the last reference drops the lanes.
     pub fn close_now(self: &Rc<Self>) {
-        self.say_closed();
+        if self.failed.get().is_none() {
+            self.say_closed();
+        }
         self.worker.forget_endpoint(self);
         self.end_stream(Error::Canceled, true);
     }

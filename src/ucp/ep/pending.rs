@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::Endpoint;
+use super::{Endpoint, ErrorMode};
 use crate::ucp::proto::{Driven, Flight, Op, Stage, amo, rma, rndv};
 use crate::ucp::request::ReqRef;
 use crate::ucp::wire::{Writer, am, wireup};
@@ -152,19 +152,21 @@ impl Endpoint {
         self.announced.set(announced);
     }
 
-    /// Tells the peer that this side of the connection is gone, as far as the lane takes it now.
+    /// Tells the peer, once, that this side of the connection is gone. A peer that handles errors
+    /// hears of it in no other way, so for such a one the message waits for room.
     pub(super) fn say_closed(self: &Rc<Self>) {
-        if self.is_wired()
-            && self.announced.get()
-            && self.failed.get().is_none()
-            && !self.is_blocked()
-        {
-            let header = wireup::Wireup {
-                kind: wireup::Kind::Closed,
-                origin: self.origin,
-                to: self.remote_worker(),
-            };
-            self.send_control(am::WIREUP, wireup::Wireup::LEN, |w| header.encode(w));
+        if !self.is_wired() || !self.announced.replace(false) {
+            return;
+        }
+        let header = wireup::Wireup {
+            kind: wireup::Kind::Closed,
+            origin: self.origin,
+            to: self.remote_worker(),
+        };
+        let message = Message::new(am::WIREUP, wireup::Wireup::LEN, |w| header.encode(w));
+        let full = self.is_blocked() || matches!(self.post_control(&message), Ok(Post::NoResource));
+        if full && self.error_mode() != ErrorMode::None {
+            self.push(Pending::Control(message));
         }
     }
 
@@ -184,6 +186,12 @@ impl Endpoint {
                     Tried::Blocked => Pending::Op(req),
                 },
                 Some(Pending::Control(message)) => match self.post_control(&message) {
+                    // A last word to a peer that has died meanwhile.
+                    Ok(Post::NoResource)
+                        if self.failed.get().is_some() && self.check_peer().is_err() =>
+                    {
+                        continue;
+                    }
                     Ok(Post::NoResource) => Pending::Control(message),
                     Ok(_) => continue,
                     Err(error) => {

@@ -8,12 +8,12 @@ use std::rc::Rc;
 
 use super::Worker;
 use crate::ucp::address::WorkerAddress;
-use crate::ucp::ep::{Endpoint, EpConfig, EpOptions};
+use crate::ucp::ep::{Endpoint, EpConfig, EpOptions, ErrorMode};
 use crate::ucp::print::{Scope, used_transports};
 use crate::ucp::select::Lanes;
 use crate::ucp::wire::Origin;
 use crate::ucp::wire::sockaddr::{BY_SOCKADDR, SERVER};
-use crate::ucs::status::Result;
+use crate::ucs::status::{Error, Result};
 use crate::uct::DeviceKind;
 
 impl Worker {
@@ -96,6 +96,10 @@ impl Worker {
         ep.set_announced(false);
         self.am.forget_origin(origin);
         ep.peer_has_closed();
+        if ep.is_owned() && ep.error_mode() != ErrorMode::None {
+            // To a user who handles errors the end of the connection is one.
+            ep.fail(Error::ConnectionReset);
+        }
         if !ep.is_held() {
             ep.drop_unowned();
         }

@@ -41,8 +41,9 @@ def all_tests():
     import mpi4py_suite
     import shmem
     import tools
+    import ucxx_py
 
-    return mpi.tests() + shmem.tests() + capi.tests() + tools.tests() + mpi4py_suite.tests() + io_demo.tests()
+    return mpi.tests() + shmem.tests() + capi.tests() + tools.tests() + mpi4py_suite.tests() + io_demo.tests() + ucxx_py.tests()
 
 
 def chosen(options):

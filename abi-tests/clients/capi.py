@@ -6,7 +6,7 @@ import os
 
 import where
 from proc import Failure
-from tests import Skip, Test, over_both, succeeded
+from tests import Skip, Test, over_all, over_both, succeeded
 
 SOURCES = os.path.join(where.REPO, "abi-tests", "capi")
 PROGRAMS = ["tag_basic", "truncation", "datatypes", "matching", "requests", "life", "stream", "across",
@@ -149,6 +149,7 @@ def refusals(ctx, tls):
 def tests():
     found = over_both("capi faults", faults_of("faults")) + over_both("capi mem_faults", faults_of("mem_faults"))
     found += over_both("capi am_faults", faults_of("am_faults"))
+    found += over_all("capi killed", faults_of("killed")) + over_both("capi gone", faults_of("gone"))
     found += over_both("capi rma_smoke, refusals", refusals)
     for name in ("rkey_use", "rkey_two"):
         found.append(Test(f"capi {name}, memory in files", "sm", body_for(name, more={"UCX_ALLOC_PRIO": "md:posix"})))

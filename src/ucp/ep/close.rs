@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::Endpoint;
 use crate::ucp::request::TagInfo;
+use crate::ucp::wire::wireup;
 use crate::ucp::worker::{Posted, ReqOptions};
 use crate::ucs::status::{Error, Result};
 
@@ -18,7 +19,7 @@ impl Endpoint {
             self.abandon(Error::Canceled);
             if alive {
                 // The peer may wait for answers of ours.
-                self.say_closed();
+                self.say_closed(wireup::Kind::Aborted);
             }
             self.close_now();
             return Ok(Posted::Now(Ok(()), TagInfo::default()));
@@ -48,7 +49,7 @@ impl Endpoint {
     /// Out of the worker's tables; the last reference drops the lanes.
     pub fn close_now(self: &Rc<Self>) {
         if self.failed.get().is_none() {
-            self.say_closed();
+            self.say_closed(wireup::Kind::Closed);
         }
         self.worker.forget_endpoint(self);
         self.end_stream(Error::Canceled, true);

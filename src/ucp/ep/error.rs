@@ -39,6 +39,15 @@ impl Endpoint {
         }
     }
 
+    /// Something here goes on only when the peer does its part.
+    pub fn awaits_peer(&self) -> bool {
+        self.in_flight.get() != 0
+            || !self.flushes.borrow().is_empty()
+            || self.is_blocked()
+            || self.order.is_asked()
+            || self.worker.tag.has_part_from(self.peer_origin())
+    }
+
     pub fn error_mode(&self) -> ErrorMode {
         self.options.borrow().mode
     }
@@ -65,7 +74,7 @@ impl Endpoint {
         self.worker.finish_all_of(self, error);
         self.end_flushes(error);
         self.end_stream(error, false);
-        self.worker.am.forget_origin(self.peer_origin());
+        self.worker.end_parts_from(self.peer_origin(), error);
         let EpOptions { mode, handler, .. } = self.options();
         match handler {
             Some(handler) if mode != ErrorMode::None && self.is_owned() => {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::{Endpoint, ErrorMode};
+use super::Endpoint;
 use crate::ucp::proto::{Driven, Flight, Op, Stage, amo, rma, rndv};
 use crate::ucp::request::ReqRef;
 use crate::ucp::wire::{Writer, am, wireup};
@@ -152,20 +152,19 @@ impl Endpoint {
         self.announced.set(announced);
     }
 
-    /// Tells the peer, once, that this side of the connection is gone. A peer that handles errors
-    /// hears of it in no other way, so for such a one the message waits for room.
-    pub(super) fn say_closed(self: &Rc<Self>) {
+    /// Tells the peer, once, that this side of the connection is gone. If the lane has no room for
+    /// that now, the endpoint lives on in the worker's queue until it has.
+    pub(super) fn say_closed(self: &Rc<Self>, kind: wireup::Kind) {
         if !self.is_wired() || !self.announced.replace(false) {
             return;
         }
         let header = wireup::Wireup {
-            kind: wireup::Kind::Closed,
+            kind,
             origin: self.origin,
             to: self.remote_worker(),
         };
         let message = Message::new(am::WIREUP, wireup::Wireup::LEN, |w| header.encode(w));
-        let full = self.is_blocked() || matches!(self.post_control(&message), Ok(Post::NoResource));
-        if full && self.error_mode() != ErrorMode::None {
+        if self.is_blocked() || matches!(self.post_control(&message), Ok(Post::NoResource)) {
             self.push(Pending::Control(message));
         }
     }

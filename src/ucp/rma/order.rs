@@ -115,6 +115,11 @@ impl Order {
         self.unflushed.get() || self.cell(Kind::Flush).get() != 0
     }
 
+    /// The target has been asked something, or does something of which it tells.
+    pub fn is_asked(&self) -> bool {
+        self.operations() + self.cell(Kind::Flush).get() != 0
+    }
+
     /// All that was posted has taken effect.
     pub fn is_quiet(&self) -> bool {
         !self.needs_flush() && self.operations() == 0 && self.held.borrow().is_empty()

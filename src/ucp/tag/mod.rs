@@ -14,6 +14,7 @@ pub use frags::Fragments;
 pub use unexpected::{AckTo, Body, Handle, Message, Partial, Unexpected};
 
 use crate::ucp::dt::RecvBuf;
+use crate::ucp::wire::Origin;
 
 /// The matching state of a worker. Each part is borrowed for single steps only, never across a
 /// user's callback.
@@ -23,6 +24,14 @@ pub struct TagMatching {
     pub unexpected: RefCell<Unexpected>,
     /// Where the next fragments of messages that are coming in go.
     pub fragments: RefCell<Fragments>,
+}
+
+impl TagMatching {
+    /// Whether a message of this peer's endpoint has begun and not ended.
+    pub fn has_part_from(&self, origin: Origin) -> bool {
+        let fragments = self.fragments.borrow();
+        !fragments.is_empty() && fragments.keys().any(|identity| identity.origin == origin)
+    }
 }
 
 /// A receive: posted, or matched and still getting fragments.

@@ -11,7 +11,7 @@ use crate::ucp::proto::{Op, rndv};
 use crate::ucp::request::{ContigRecv, ReqRef, TagInfo, flag};
 use crate::ucp::wire::rndv::{Answer, Rts};
 use crate::ucp::wire::tag::{First, Middle, split_only};
-use crate::ucp::wire::{Identity, am};
+use crate::ucp::wire::{Identity, Origin, am};
 use crate::ucp::worker::{Posted, ReqOptions, Worker};
 use crate::ucs::status::{Error, Result, Status};
 
@@ -161,6 +161,10 @@ fn receive(
                 .insert(partial.identity, Target::Request(req));
             req.set_op(Op::Recv(recv));
             worker.settle(req, options)
+        }
+        Body::Lost(error) => {
+            drop(buf);
+            worker.now(options, Err(error), info, flag::RECV)
         }
         Body::Rndv(rts) => {
             let req = worker.new_request(options)?;
@@ -389,6 +393,30 @@ fn fragment_for_message(
         worker.tag.fragments.borrow_mut().remove(&identity);
     }
     Some(())
+}
+
+impl Worker {
+    /// The rest of what has begun to come in from this endpoint of a peer will never come.
+    pub(in crate::ucp) fn end_parts_from(&self, origin: Origin, error: Error) {
+        self.am.forget_origin(origin);
+        let mut lost = Vec::new();
+        self.tag.fragments.borrow_mut().retain(|identity, target| {
+            let of_it = identity.origin == origin;
+            if of_it {
+                lost.push(*target);
+            }
+            !of_it
+        });
+        for target in lost {
+            match target {
+                Target::Request(req) => {
+                    drop(req.take_op());
+                    self.finish(req, Err(error));
+                }
+                Target::Message(handle) => self.tag.unexpected.borrow_mut().lose(handle, error),
+            }
+        }
+    }
 }
 
 /// An `RTS` has arrived.

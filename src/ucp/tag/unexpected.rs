@@ -7,6 +7,7 @@
 use super::list::{Link, List, bucket_of};
 use crate::ucp::wire::rndv::Rts;
 use crate::ucp::wire::{Identity, Origin};
+use crate::ucs::status::Error;
 
 const MIN_BITS: u32 = 6;
 
@@ -32,6 +33,8 @@ pub enum Body {
     Whole(Box<[u8]>),
     Partial(Partial),
     Rndv(Rts),
+    /// The rest will never come.
+    Lost(Error),
 }
 
 /// A message without a receive.
@@ -219,6 +222,22 @@ impl Unexpected {
             .remove(self.nodes.as_mut_slice(), link_all, handle.index);
         if let Some(list) = self.buckets.get_mut(bucket_of(tag, self.bits)) {
             list.remove(self.nodes.as_mut_slice(), link_bucket, handle.index);
+        }
+    }
+
+    /// The rest of this message will never come. Only who has claimed it needs to know that it
+    /// ever began.
+    pub fn lose(&mut self, handle: Handle, error: Error) {
+        match self.node(handle) {
+            Some(Node {
+                claimed: true,
+                message: Some(message),
+                ..
+            }) => {
+                message.ack = None;
+                message.body = Body::Lost(error);
+            }
+            _ => drop(self.take(handle)),
         }
     }
 

@@ -10,6 +10,8 @@ pub enum Kind {
     Request = 1,
     /// "I have closed this endpoint of mine."
     Closed = 2,
+    /// The same, and "what was in flight is given up".
+    Aborted = 3,
 }
 
 /// Header of `WIREUP`.
@@ -38,6 +40,7 @@ impl Wireup {
         let kind = match r.u8()? {
             1 => Kind::Request,
             2 => Kind::Closed,
+            3 => Kind::Aborted,
             _ => return None,
         };
         let origin = Origin {

@@ -14,7 +14,8 @@ pub fn on_message(worker: &Worker, data: &[u8]) -> Option<()> {
         return None;
     }
     match header.kind {
-        Kind::Closed => worker.peer_closed(header.origin),
+        Kind::Closed => worker.peer_closed(header.origin, false),
+        Kind::Aborted => worker.peer_closed(header.origin, true),
         Kind::Request => {
             let address = address::decode(packed).ok()?;
             if address.uuid != header.origin.worker {

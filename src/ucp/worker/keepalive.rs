@@ -4,6 +4,9 @@
 //! says no more. So endpoints with error handling are checked every `UCX_KEEPALIVE_INTERVAL`,
 //! `UCX_KEEPALIVE_NUM_EPS` of them at a time, while progress has nothing else to do. A sleeping
 //! worker is woken for it, see [`super::alarm`].
+//!
+//! Endpoints of which something is awaited are checked more often, whatever their error handling:
+//! an operation on a peer that is gone ends with an error, it is not waited for without an end.
 
 use core::cell::Cell;
 use std::rc::Rc;
@@ -13,8 +16,16 @@ use super::Worker;
 use crate::ucp::ep::{Endpoint, ErrorMode};
 use crate::ucs::config::Config;
 
+/// How often peers are looked at of which something is awaited, and how many at a time. A look
+/// at a process of this host takes a few microseconds.
+const WATCH_EVERY: Duration = Duration::from_millis(50);
+const WATCH_MOST: usize = 16;
+
+/// Rounds of polling in which what a dead peer has left is heard, while others go on sending.
+const LAST_WORDS: usize = 1000;
+
 /// When to look next, and where to go on.
-pub struct Keepalive {
+struct Tour {
     interval: Option<Duration>,
     most: usize,
     next: Cell<Option<Instant>>,
@@ -22,59 +33,110 @@ pub struct Keepalive {
     last: Cell<u64>,
 }
 
+/// See the module.
+pub struct Keepalive {
+    all: Tour,
+    awaited: Tour,
+}
+
 impl Keepalive {
     pub fn new(config: &Config) -> Keepalive {
         let seconds = config.time("KEEPALIVE_INTERVAL");
         let most = usize::try_from(config.uint("KEEPALIVE_NUM_EPS")).unwrap_or(usize::MAX);
+        // An interval of 0 or without an end is none.
+        let interval = Duration::try_from_secs_f64(seconds)
+            .ok()
+            .filter(|interval| !interval.is_zero() && most != 0);
         Keepalive {
-            // An interval of 0 or without an end is none.
-            interval: Duration::try_from_secs_f64(seconds)
-                .ok()
-                .filter(|interval| !interval.is_zero() && most != 0),
+            all: Tour::new(interval, most),
+            awaited: Tour::new(Some(WATCH_EVERY), WATCH_MOST),
+        }
+    }
+
+    /// Time between two looks; none if there are to be none.
+    pub(super) fn interval(&self) -> Option<Duration> {
+        self.all.interval
+    }
+}
+
+impl Tour {
+    fn new(interval: Option<Duration>, most: usize) -> Tour {
+        Tour {
+            interval,
             most,
             next: Cell::new(None),
             last: Cell::new(0),
         }
     }
 
-    /// Time between two looks; none if there are to be none.
-    pub(super) fn interval(&self) -> Option<Duration> {
-        self.interval
+    /// `woken`: it is time whatever the clock says.
+    fn is_due(&self, now: Instant, woken: bool) -> bool {
+        let Some(interval) = self.interval else {
+            return false;
+        };
+        let next = self.next.get();
+        if next.is_some_and(|next| now < next) && !woken {
+            return false;
+        }
+        self.next.set(Some(now + interval));
+        // The first interval begins with the first look.
+        next.is_some() || woken
+    }
+
+    /// The endpoints whose turn it is, after those of the last round.
+    fn choose(&self, mut due: Vec<Rc<Endpoint>>) -> Vec<Rc<Endpoint>> {
+        let last = self.last.get();
+        due.sort_unstable_by_key(|ep| (ep.token() <= last, ep.token()));
+        due.truncate(self.most);
+        if let Some(ep) = due.last() {
+            self.last.set(ep.token());
+        }
+        due
     }
 }
 
 impl Worker {
     /// Checks peers, if it is time.
     pub(super) fn keep_alive(&self, now: Instant) {
-        let keepalive = &self.keepalive;
-        let Some(interval) = keepalive.interval else {
-            return;
-        };
+        let Keepalive { all, awaited } = &self.keepalive;
         let woken = self.alarm.take_due();
-        match keepalive.next.get() {
-            Some(next) if now < next && !woken => return,
-            // The first interval begins with the first look.
-            None if !woken => return keepalive.next.set(Some(now + interval)),
-            _ => keepalive.next.set(Some(now + interval)),
+        if awaited.is_due(now, woken) && self.awaits_something() {
+            for ep in awaited.choose(self.endpoints_that(Endpoint::awaits_peer)) {
+                self.check_peer(&ep, Endpoint::awaits_peer);
+            }
         }
-        for ep in self.next_to_check() {
-            keepalive.last.set(ep.token());
-            if let Err(error) = ep.check_peer() {
-                ep.fail(error);
+        if all.is_due(now, woken) {
+            let handles_errors = |ep: &Endpoint| ep.error_mode() != ErrorMode::None;
+            for ep in all.choose(self.endpoints_that(handles_errors)) {
+                self.check_peer(&ep, handles_errors);
             }
         }
     }
 
-    /// The endpoints whose turn it is, after those of the last round.
-    fn next_to_check(&self) -> Vec<Rc<Endpoint>> {
+    /// Whether any endpoint can be awaiting something of its peer.
+    fn awaits_something(&self) -> bool {
+        self.has_work.get()
+            || !self.ops.borrow().is_empty()
+            || !self.tag.fragments.borrow().is_empty()
+    }
+
+    fn endpoints_that(&self, wanted: impl Fn(&Endpoint) -> bool) -> Vec<Rc<Endpoint>> {
         let endpoints = self.endpoints.borrow();
-        let checked = |ep: &&Rc<Endpoint>| {
-            ep.error_mode() != ErrorMode::None && ep.failure().is_none() && ep.is_wired()
-        };
-        let mut due: Vec<_> = endpoints.values().filter(checked).cloned().collect();
-        let last = self.keepalive.last.get();
-        due.sort_unstable_by_key(|ep| (ep.token() <= last, ep.token()));
-        due.truncate(self.keepalive.most);
-        due
+        let usable = |ep: &&Rc<Endpoint>| ep.failure().is_none() && ep.is_wired() && wanted(ep);
+        endpoints.values().filter(usable).cloned().collect()
+    }
+
+    /// Fails the endpoint if its peer is gone. What the peer said before may still be here, and
+    /// is heard first.
+    fn check_peer(&self, ep: &Rc<Endpoint>, still: impl Fn(&Endpoint) -> bool) {
+        let Err(error) = ep.check_peer() else { return };
+        for _ in 0..LAST_WORDS {
+            if self.poll_all() == 0 {
+                break;
+            }
+        }
+        if still(ep) {
+            ep.fail(error);
+        }
     }
 }

@@ -88,13 +88,16 @@ impl Worker {
         Ok(())
     }
 
-    /// A peer has closed its endpoint.
-    pub fn peer_closed(&self, origin: Origin) {
+    /// A peer has closed its endpoint; `aborted`: what was in flight there was given up.
+    pub fn peer_closed(&self, origin: Origin, aborted: bool) {
         let Some(ep) = self.endpoint_of(origin) else {
             return;
         };
         ep.set_announced(false);
-        self.am.forget_origin(origin);
+        self.end_parts_from(origin, Error::ConnectionReset);
+        if aborted && ep.awaits_peer() {
+            return ep.fail(Error::ConnectionReset);
+        }
         ep.peer_has_closed();
         if ep.is_owned() && ep.error_mode() != ErrorMode::None {
             // To a user who handles errors the end of the connection is one.

@@ -134,6 +134,11 @@ impl Worker {
         count
     }
 
+    /// Polls every interface.
+    pub(super) fn poll_all(&self) -> usize {
+        (0..self.ifaces.len()).map(|index| self.poll(index)).sum()
+    }
+
     /// The slow part: what waits for room, and endpoints that have failed.
     #[inline(never)]
     fn work_off(&self) -> usize {

@@ -8,7 +8,7 @@ use std::rc::{Rc, Weak};
 use bitflags::bitflags;
 
 use crate::sys::doorbell::Doorbell;
-use crate::sys::hostid::{host_ids, start_time};
+use crate::sys::hostid::{host_ids, is_alive, start_time};
 use crate::ucs::config::Config;
 use crate::ucs::status::{Error, Result};
 use crate::uct::ep::{Ep, EpParams};
@@ -32,8 +32,14 @@ bitflags! {
         const CLOSING = 1 << 2;
         /// More than one private ring is in use.
         const MANY = 1 << 3;
+        /// The shared ring has senders.
+        const SHARED = 1 << 4;
     }
 }
+
+/// So many polls of the shared ring without a message are followed by a look whether a dead
+/// sender is in the way.
+const STUCK_CHECK: u32 = 4096;
 
 pub struct SmIface {
     attr: IfaceAttr,
@@ -51,6 +57,8 @@ pub struct SmIface {
     generation: Cell<u32>,
     /// If one private ring is in use, that; else the shared one.
     only: Cell<usize>,
+    /// Polls of the shared ring since it gave something.
+    stuck: Cell<u32>,
     /// Set while a look at two rings is not all there is to do.
     special: Cell<Special>,
     max_poll: usize,
@@ -99,6 +107,7 @@ impl SmIface {
             closing: Cell::new(0),
             generation: Cell::new(0),
             only: Cell::new(SHARED_RING),
+            stuck: Cell::new(0),
             special: Cell::new(Special::empty()),
             max_poll: usize::try_from(max_poll).unwrap_or(usize::MAX),
             bell,
@@ -122,6 +131,8 @@ impl SmIface {
             }
         }
         self.set_rings(active, closing);
+        let shared = self.area.ring_state(SHARED_RING) == RingState::Active;
+        self.mark(Special::SHARED, shared);
     }
 
     fn set_rings(&self, active: u32, closing: u32) {
@@ -160,7 +171,19 @@ impl SmIface {
                 count += rx.poll(events, self.max_poll);
             }
         }
-        count + self.rings[SHARED_RING].poll(events, self.max_poll)
+        count + self.poll_shared(events)
+    }
+
+    fn poll_shared(&self, events: &dyn Events) -> usize {
+        let shared = &self.rings[SHARED_RING];
+        let count = shared.poll(events, self.max_poll);
+        let stuck = if count == 0 { self.stuck.get() + 1 } else { 0 };
+        self.stuck.set(stuck);
+        if stuck == STUCK_CHECK {
+            self.stuck.set(0);
+            shared.skip_dead(&self.area, is_alive);
+        }
+        count
     }
 
     fn is_idle(&self) -> bool {
@@ -169,7 +192,9 @@ impl SmIface {
             self.rescan(generation);
         }
         let empty = |ring: usize| self.rings.get(ring).is_none_or(Rx::is_empty);
-        empty(SHARED_RING) && bits(self.active.get()).all(empty)
+        empty(SHARED_RING)
+            && bits(self.active.get()).all(empty)
+            && !self.rings[SHARED_RING].skip_dead(&self.area, is_alive)
     }
 
     /// Delivers from the only two rings in use.

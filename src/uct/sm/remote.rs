@@ -34,9 +34,11 @@ impl Remote {
             return Err(Error::Unreachable);
         }
         let bell = bell(kind, &area)?;
-        let ring = claim(&area, opened.file.as_ref());
+        let owner = owner(&area);
+        let ring = claim(&area, owner, opened.file.as_ref());
+        let share = (ring == SHARED_RING).then_some(owner);
         Ok(Remote {
-            tx: Tx::new(&area, ring, ring == SHARED_RING),
+            tx: Tx::new(&area, ring, share),
             area,
             ring,
             bell,
@@ -111,18 +113,25 @@ fn bell(kind: Kind, area: &Area) -> Result<Option<Doorbell>> {
     }
 }
 
-/// Takes a ring for this sender alone if there is one, with memory for it.
-fn claim(area: &Area, file: Option<&File>) -> usize {
+/// This process, as the receiver knows it.
+fn owner(area: &Area) -> Owner {
     let pid = std::process::id();
-    let same_ns = area.facts.pid_ns == host_ids().pid_ns;
-    let owner = Owner {
-        pid: if same_ns { pid } else { 0 },
-        start_time: start_time(pid).unwrap_or(0),
-    };
+    let known = if is_same_ns(area) { pid } else { 0 };
+    Owner::new(known, start_time(pid).unwrap_or(0))
+}
+
+fn is_same_ns(area: &Area) -> bool {
+    area.facts.pid_ns == host_ids().pid_ns
+}
+
+/// Takes a ring for this sender alone if there is one, with memory for it.
+fn claim(area: &Area, owner: Owner, file: Option<&File>) -> usize {
+    let same_ns = is_same_ns(area);
     let Some(ring) = area.claim(owner) else {
         if same_ns {
             area.close_dead(is_alive);
         }
+        area.share();
         return SHARED_RING;
     };
     let geometry = area.geometry();
@@ -131,6 +140,7 @@ fn claim(area: &Area, file: Option<&File>) -> usize {
     {
         crate::ucs_debug!("no memory for a receive ring of this sender alone: {error}");
         area.free(ring);
+        area.share();
         return SHARED_RING;
     }
     area.activate(ring);

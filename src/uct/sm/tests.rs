@@ -147,6 +147,15 @@ fn sender_process() {
             println!("sent");
             std::thread::sleep(LIMIT);
         }
+        // Dies with a place taken and nothing in it.
+        "half" => {
+            let stop = &mut |_: &mut [u8]| {
+                println!("sent");
+                std::thread::sleep(LIMIT);
+                0
+            };
+            let _ = ep.am_bcopy(index as u8, 5_000, stop);
+        }
         other => panic!("no role {other}"),
     }
 }
@@ -250,6 +259,44 @@ fn killed_senders() {
             side.progress();
             assert!(start.elapsed() < LIMIT, "messages are missing");
         }
+    }
+}
+
+/// A sender that dies with a place taken in the shared ring isn't in the way of the others.
+#[test]
+fn killed_in_the_shared_ring() {
+    for wakeup in [false, true] {
+        let side = subject(&super::POSIX).open(&params(wakeup));
+        let counts = count_senders(&side);
+        let told = |child: &mut Child| {
+            let mut lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
+            assert!(lines.any(|line| line.is_ok_and(|line| line.contains("sent"))));
+        };
+        // One for each private ring, three that take a place and die, and one behind them.
+        let roles = (0..8).map(|i| format!("killed={i}"));
+        let roles = roles.chain((8..11).map(|i| format!("half={i}")));
+        let mut children: Vec<_> = roles
+            .chain(["killed=11".to_owned()])
+            .map(|role| {
+                let mut child = sender("posix", &role, &side);
+                told(&mut child);
+                child
+            })
+            .collect();
+        for child in &mut children {
+            child.kill().expect("kill");
+            child.wait().expect("wait");
+        }
+        let start = Instant::now();
+        while counts[11].get() != 10 {
+            side.progress();
+            if wakeup && side.iface.arm(false) == Ok(Arm::Armed) {
+                assert_eq!(counts[11].get(), 10, "it would sleep");
+            }
+            assert!(start.elapsed() < LIMIT, "messages are missing");
+        }
+        assert_eq!(counts[..8].iter().map(Cell::get).sum::<u64>(), 80);
+        assert_eq!(counts[8..11].iter().map(Cell::get).sum::<u64>(), 0);
     }
 }
 

@@ -6,8 +6,7 @@ use crate::sys::shm::Mapping;
 use crate::ucs::status::{Error, Result};
 
 use super::layout::{
-    ARMED, BLOCK_OWNER_PID, BLOCK_OWNER_START, BLOCK_STATE, Geometry, MAGIC, PRIVATE_RINGS, RINGS,
-    SHARED_RING, block,
+    ARMED, BLOCK_STATE, Geometry, MAGIC, PRIVATE_RINGS, RINGS, SHARED_RING, block,
 };
 
 /// What the receiver wrote when it made the segment.
@@ -43,9 +42,9 @@ impl Facts {
     }
 }
 
-/// A ring's way through its users.
+/// A ring's way through its users. The shared ring is free or active.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u32)]
+#[repr(u64)]
 pub enum RingState {
     Free = 0,
     /// Taken, but its memory may still be missing: the receiver doesn't look at it.
@@ -55,12 +54,34 @@ pub enum RingState {
     Closed = 3,
 }
 
-/// Who claims a ring.
-#[derive(Clone, Copy, Debug)]
-pub struct Owner {
-    /// 0 if the receiver's namespace doesn't know it.
-    pub pid: u32,
-    pub start_time: u64,
+const STATE_BITS: u32 = 2;
+const PID_BITS: u32 = 22;
+
+/// A process, in one word: its id (of 22 bits at most) and when it started. The two lowest bits
+/// are free for a [`RingState`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Owner(u64);
+
+impl Owner {
+    /// `pid`: 0 if the receiver's namespace doesn't know it.
+    pub const fn new(pid: u32, start_time: u64) -> Owner {
+        let pid = if pid >> PID_BITS == 0 { pid as u64 } else { 0 };
+        Owner(pid << STATE_BITS | start_time << (STATE_BITS + PID_BITS))
+    }
+
+    pub(super) const fn of_word(word: u64) -> Owner {
+        Owner(word >> STATE_BITS << STATE_BITS)
+    }
+
+    pub(super) const fn word(self, state: RingState) -> u64 {
+        self.0 | state as u64
+    }
+
+    /// Whether it is known to be dead. `is_alive`: of a process id and start time.
+    pub fn is_dead(self, is_alive: impl Fn(u32, u64) -> bool) -> bool {
+        let pid = self.0 >> STATE_BITS & ((1 << PID_BITS) - 1);
+        pid != 0 && !is_alive(pid as u32, self.0 >> (STATE_BITS + PID_BITS))
+    }
 }
 
 /// A segment in this process's memory.
@@ -79,8 +100,6 @@ impl Area {
             return Err(Error::InvalidParam);
         }
         let area = Area { map, facts };
-        area.state(SHARED_RING)
-            .store(RingState::Active as u32, Ordering::Relaxed);
         // SAFETY: the segment is longer than `Facts`, page-aligned, and nobody else knows it yet.
         unsafe { area.map.as_ptr().cast::<Facts>().write(facts) };
         fence(Ordering::SeqCst);
@@ -126,8 +145,8 @@ impl Area {
         unsafe { AtomicU64::from_ptr(self.at(offset).cast()) }
     }
 
-    fn state(&self, ring: usize) -> &AtomicU32 {
-        self.word32(block(ring) + BLOCK_STATE)
+    fn state(&self, ring: usize) -> &AtomicU64 {
+        self.word64(block(ring) + BLOCK_STATE)
     }
 
     /// Changes when a ring got a sender or lost it.
@@ -142,7 +161,7 @@ impl Area {
 
     /// A ring is in use: the receiver has to look at it. Any other value counts as free.
     pub fn ring_state(&self, ring: usize) -> RingState {
-        match self.state(ring).load(Ordering::Acquire) {
+        match self.state(ring).load(Ordering::Acquire) & ((1 << STATE_BITS) - 1) {
             1 => RingState::Claimed,
             2 => RingState::Active,
             3 => RingState::Closed,
@@ -156,18 +175,17 @@ impl Area {
     }
 
     fn claim_ring(&self, ring: usize, owner: Owner) -> bool {
-        let (free, claimed) = (RingState::Free as u32, RingState::Claimed as u32);
-        let taken = self
-            .state(ring)
-            .compare_exchange(free, claimed, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok();
-        if taken {
-            self.word64(block(ring) + BLOCK_OWNER_START)
-                .store(owner.start_time, Ordering::Relaxed);
-            self.word32(block(ring) + BLOCK_OWNER_PID)
-                .store(owner.pid, Ordering::Release);
+        let claimed = owner.word(RingState::Claimed);
+        self.state(ring)
+            .compare_exchange(0, claimed, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// A sender uses the shared ring: the receiver shall look at it more closely.
+    pub fn share(&self) {
+        if self.ring_state(SHARED_RING) != RingState::Active {
+            self.activate(SHARED_RING);
         }
-        taken
     }
 
     /// The claimed ring has memory: the receiver shall look at it.
@@ -184,36 +202,38 @@ impl Area {
 
     /// A claimed ring that got no memory, or a closed one that was read to its end.
     pub fn free(&self, ring: usize) {
-        self.word32(block(ring) + BLOCK_OWNER_PID)
-            .store(0, Ordering::Relaxed);
-        self.set_state(ring, RingState::Free);
+        self.state(ring).store(0, Ordering::Release);
     }
 
     fn set_state(&self, ring: usize, state: RingState) {
-        self.state(ring).store(state as u32, Ordering::Release);
+        let word = self.state(ring);
+        let owner = Owner::of_word(word.load(Ordering::Relaxed));
+        word.store(owner.word(state), Ordering::Release);
     }
 
-    /// Closes rings whose sender has died; true if there were any.
-    pub fn close_dead(&self, is_alive: impl Fn(u32, u64) -> bool) -> bool {
-        let mut any = false;
+    /// Closes rings whose sender has died, and frees those that never got one.
+    pub fn close_dead(&self, is_alive: impl Fn(u32, u64) -> bool) {
         for ring in 1..RINGS {
-            if self.ring_state(ring) != RingState::Active {
-                continue;
-            }
-            let pid = self.word32(block(ring) + BLOCK_OWNER_PID);
-            let owner = pid.load(Ordering::Acquire);
-            let start = self.word64(block(ring) + BLOCK_OWNER_START);
-            if owner == 0 || is_alive(owner, start.load(Ordering::Relaxed)) {
-                continue;
-            }
-            // Of several that notice, one closes.
-            let won = pid.compare_exchange(owner, 0, Ordering::AcqRel, Ordering::Relaxed);
-            if won.is_ok() {
-                self.close(ring);
-                any = true;
+            let seen = self.state(ring).load(Ordering::Acquire);
+            let owner = Owner::of_word(seen);
+            let next = match self.ring_state(ring) {
+                RingState::Active => owner.word(RingState::Closed),
+                RingState::Claimed => 0,
+                RingState::Free | RingState::Closed => continue,
+            };
+            if owner.is_dead(&is_alive) {
+                // Of several that notice, one closes.
+                let won = self.state(ring).compare_exchange(
+                    seen,
+                    next,
+                    Ordering::AcqRel,
+                    Ordering::Relaxed,
+                );
+                if won.is_ok() {
+                    self.next_generation();
+                }
             }
         }
-        any
     }
 
     /// The receiver has closed its interface.

@@ -2,15 +2,16 @@
 //!
 //! ```text
 //! 0      fixed facts (written once); 128: generation; 256: armed flag
-//! 512    one control block of 512 bytes per ring: state and owner, tail, shared head
-//! 8192   ring 0: slots, data; ring 1: ...
+//! 512    one control block of 512 bytes per ring: state and owner, tail, shared head and its lock
+//! 8192   who has taken each slot of ring 0
+//! then   ring 0: slots, data; ring 1: ...
 //! ```
 //! Words with different writers are 128 bytes apart, since processors fetch pairs of lines.
 
 use crate::ucs::status::{Error, Result};
 
 /// First word of a segment: tells ours from anything else, and its version.
-pub const MAGIC: u64 = 0x0001_4f46_4946_5855;
+pub const MAGIC: u64 = 0x0002_4f46_4946_5855;
 
 pub const LINE: usize = 64;
 /// Bytes of a slot before its message.
@@ -27,10 +28,11 @@ const BLOCKS: usize = 512;
 const BLOCK_LEN: usize = 512;
 /// Offsets in a control block.
 pub const BLOCK_STATE: usize = 0;
-pub const BLOCK_OWNER_PID: usize = 16;
-pub const BLOCK_OWNER_START: usize = 24;
 pub const BLOCK_TAIL: usize = 128;
 pub const BLOCK_HEAD: usize = 256;
+pub const BLOCK_LOCK: usize = BLOCK_HEAD + 8;
+/// Bytes of what is known of a slot of the shared ring: its sender, the data lines used up after it.
+const CLAIM_LEN: usize = 16;
 const BODY: usize = 8192;
 const PAGE: usize = 4096;
 
@@ -125,7 +127,13 @@ impl Geometry {
 
     /// Offset of a ring's slots; its data follows after [`Geometry::slots_len`].
     pub const fn ring(&self, index: usize) -> usize {
-        BODY + index * self.ring_len()
+        let claims = (self.slots as usize * CLAIM_LEN).next_multiple_of(PAGE);
+        BODY + claims + index * self.ring_len()
+    }
+
+    /// Offset of what is known of a slot of the shared ring: two words.
+    pub const fn claim(&self, slot: u32) -> usize {
+        BODY + (slot & (self.slots - 1)) as usize * CLAIM_LEN
     }
 
     pub const fn segment_len(&self) -> usize {

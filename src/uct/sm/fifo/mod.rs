@@ -7,13 +7,13 @@
 //! senders of free room once in a while, through a word of its own.
 //!
 //! Most rings have one sender, which needs no atomic read-modify-write to take a place. A sender
-//! claims one when it attaches; when all are taken, it uses ring 0, where places are taken by
-//! compare-and-swap on one word for slot and data together. An idle receiver reads one word per
-//! ring in use, and these stay in its cache.
+//! claims one when it attaches; when all are taken, it uses ring 0, where places are taken under a
+//! lock, see [`share`]. An idle receiver reads one word per ring in use, and these stay in its cache.
 
 pub mod area;
 pub mod cache;
 #[forbid(unsafe_code)]
 pub mod layout;
 pub mod rx;
+mod share;
 pub mod tx;

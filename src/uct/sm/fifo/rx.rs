@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::uct::AM_ID_MAX;
 use crate::uct::iface::Events;
 
-use super::area::Area;
+use super::area::{Area, Owner};
 use super::cache;
-use super::layout::{BLOCK_TAIL, CTRL_LEN, Ctrl, Geometry, LINE, Place, block, lines};
+use super::layout::{
+    BLOCK_HEAD, BLOCK_TAIL, CTRL_LEN, Ctrl, Geometry, LINE, Place, SHARED_RING, block, lines,
+};
 
 /// Lines of a long message that are fetched before it is delivered; then the processor's own
 /// guesses have caught up.
@@ -159,6 +161,32 @@ impl Rx {
         if tell {
             self.tell();
         }
+    }
+
+    /// For the shared ring, `area`'s: if the next slot was taken by a sender that has died since,
+    /// makes it one without a message. True if so.
+    #[cold]
+    pub fn skip_dead(&self, area: &Area, is_alive: impl Fn(u32, u64) -> bool) -> bool {
+        let mut place = self.place.get();
+        let head = area.word64(block(SHARED_RING) + BLOCK_HEAD);
+        if Place::unpack(head.load(Ordering::Acquire)).slot == place.slot {
+            return false;
+        }
+        let claim = area.geometry().claim(place.slot);
+        let owner = Owner::of_word(area.word64(claim).load(Ordering::Relaxed));
+        // It may have filled the slot before it died, but not any more.
+        if !owner.is_dead(is_alive) || !self.is_empty() {
+            return false;
+        }
+        let line = area.word64(claim + 8).load(Ordering::Relaxed) as u32;
+        if line.wrapping_sub(place.line) <= self.geometry.data_lines {
+            place.line = line;
+            self.place.set(place);
+        }
+        let skip = Ctrl::inline(self.parity.get(), Ctrl::SKIP, 0);
+        // SAFETY: as in `peek`; the only one who could write here is dead.
+        unsafe { &*self.next.get() }.store(skip.0, Ordering::Relaxed);
+        true
     }
 
     /// Tells senders of everything that was read.

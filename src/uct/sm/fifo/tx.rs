@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::sys::usermem::copy;
 
-use super::area::Area;
+use super::area::{Area, Owner};
 use super::cache;
-use super::layout::{BLOCK_HEAD, BLOCK_TAIL, CTRL_LEN, Ctrl, Geometry, LINE, Place, block, lines};
+use super::layout::{BLOCK_TAIL, CTRL_LEN, Ctrl, Geometry, LINE, Place, block, lines};
+use super::share::Share;
 
 /// Lines of a long message that are fetched before it is packed: all, unless segments are huge.
 const PREFETCH: usize = 256;
@@ -15,21 +16,19 @@ const PREFETCH: usize = 256;
 /// Where a sender writes. It must not outlive the [`Area`] that it was made from: its owner keeps
 /// both.
 pub struct Tx {
-    /// The slot of the next message and the parity it gets; in a shared ring the common word
-    /// decides, see [`Tx::head`].
+    /// The slot of the next message and the parity it gets; in the shared ring its head decides.
     next: Cell<Slot>,
     /// Where the next message goes, again only in a ring of our own.
     head: Cell<Place>,
     /// What the receiver was known to have read.
     tail: Cell<Place>,
-    shared: bool,
+    share: Option<Share>,
     slots: *mut u8,
     data: *mut u8,
     geometry: Geometry,
     /// log2 of the number of slots.
     shift: u32,
     tail_word: *const AtomicU64,
-    head_word: *const AtomicU64,
 }
 
 /// A slot in memory, with the parity that makes it a message.
@@ -48,8 +47,8 @@ struct Reserved {
 }
 
 impl Tx {
-    /// The sender of ring `ring`, which is claimed, or shared by all if `shared`.
-    pub fn new(area: &Area, ring: usize, shared: bool) -> Tx {
+    /// The sender of ring `ring`, which is claimed, or shared by all: then `share` says who this is.
+    pub fn new(area: &Area, ring: usize, share: Option<Owner>) -> Tx {
         let geometry = *area.geometry();
         let base = geometry.ring(ring);
         let tail_word = area.word64(block(ring) + BLOCK_TAIL);
@@ -66,8 +65,7 @@ impl Tx {
             head: Cell::new(tail),
             tail: Cell::new(tail),
             tail_word,
-            head_word: area.word64(block(ring) + BLOCK_HEAD),
-            shared,
+            share: share.map(|owner| Share::new(area, owner)),
         };
         tx.next.set(tx.slot(tail.slot));
         tx
@@ -97,8 +95,8 @@ impl Tx {
 
     #[inline(always)]
     fn reserve(&self, lines: u32) -> Option<Reserved> {
-        if self.shared {
-            return self.reserve_shared(lines);
+        if let Some(share) = &self.share {
+            return self.reserve_shared(share, lines);
         }
         let head = self.head.get();
         let (line, after) = match head.reserve(self.tail.get(), lines, &self.geometry) {
@@ -128,26 +126,19 @@ impl Tx {
         tail
     }
 
-    /// All senders take their places from one word, slot and data in one step.
-    fn reserve_shared(&self, lines: u32) -> Option<Reserved> {
-        // SAFETY: points into the area, which outlives `self`.
-        let word = unsafe { &*self.head_word };
-        let mut seen = word.load(Ordering::Relaxed);
-        loop {
-            let head = Place::unpack(seen);
+    fn reserve_shared(&self, share: &Share, lines: u32) -> Option<Reserved> {
+        share.take(|head| {
             let (line, next) = match head.reserve(self.tail.get(), lines, &self.geometry) {
                 Some(found) => found,
                 None => head.reserve(self.reload_tail(), lines, &self.geometry)?,
             };
-            match word.compare_exchange_weak(seen, next.pack(), Ordering::AcqRel, Ordering::Relaxed)
-            {
-                Ok(_) => {
-                    let (slot, next) = (self.slot(head.slot), next.slot);
-                    return Some(Reserved { slot, line, next });
-                }
-                Err(now) => seen = now,
-            }
-        }
+            let reserved = Reserved {
+                slot: self.slot(head.slot),
+                line,
+                next: next.slot,
+            };
+            Some((reserved, next))
+        })
     }
 
     /// Sends a header and payload that fit in a slot together; false if there is no room.
@@ -208,7 +199,7 @@ impl Tx {
 
     /// Data lines that were reserved but not needed, if nothing was sent meanwhile.
     fn give_back(&self, slot: u32, line: u32, used: u32) {
-        if !self.shared && self.head.get().slot == slot {
+        if self.share.is_none() && self.head.get().slot == slot {
             let line = line.wrapping_add(used);
             self.head.set(Place { slot, line });
         }

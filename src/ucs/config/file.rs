@@ -6,6 +6,7 @@
 //!
 //! Nothing here logs, since the log reads these files too; problems come back as text.
 
+use std::io::ErrorKind::PermissionDenied;
 use std::path::{Path, PathBuf};
 
 use hashbrown::HashMap;
@@ -46,7 +47,8 @@ impl Files {
                     files.add(&String::from_utf8_lossy(&bytes), &name, machine);
                     files.paths.push(path);
                 }
-                Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                // In a folder that is closed to us there may be none.
+                Err(error) if error.kind() == PermissionDenied && path.metadata().is_ok() => {
                     files
                         .problems
                         .push(format!("can't read {}: {error}", path.display()));

@@ -29,7 +29,7 @@ impl Component for CmaComponent {
         match vmcopy::probe(std::process::id()) {
             Ok(()) => vec![self.name().to_owned()],
             Err(error) => {
-                crate::ucs_debug!("cma is not available: {error}");
+                crate::ucs_diag!("cma is not available: {error}");
                 Vec::new()
             }
         }

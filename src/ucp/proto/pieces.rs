@@ -5,7 +5,7 @@ use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
 use crate::ucp::ep::config::ZcopyLimits;
 use crate::ucp::proto::Step;
-use crate::ucp::proto::eager::send_piece;
+use crate::ucp::proto::eager::{piece_len, send_piece};
 use crate::ucp::wire::Writer;
 use crate::ucs::status::Result;
 use crate::uct::Post;
@@ -80,7 +80,8 @@ impl Pieces {
         let (at, left) = (self.offset, buf.len() - self.offset);
         let worth_it = |limits: &ZcopyLimits| left >= limits.min && limits.max_header >= N;
         if let Some(limits) = ep.config().zcopy.filter(worth_it)
-            && let Some((parts, n)) = buf.pieces(at, limits.max.min(LONGEST), limits.max_iov)
+            && let Some((parts, n)) =
+                buf.pieces(at, piece_len(left, limits.max.min(LONGEST)), limits.max_iov)
         {
             let mut head = [0; N];
             header(at, &mut Writer::new(&mut head));
@@ -93,7 +94,7 @@ impl Pieces {
                 }
             });
         }
-        let n = left.min(ep.config().bcopy_max.saturating_sub(N));
+        let n = piece_len(left, ep.config().bcopy_max.saturating_sub(N));
         send_piece(ep, id, N, |w| header(at, w), buf, at, n)
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::sys::usermem::UserMem;
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
-use crate::ucp::proto::eager::{Attempt, send_middle, send_piece};
+use crate::ucp::proto::eager::{Attempt, piece_len, send_middle, send_piece};
 use crate::ucp::proto::{Stage, Step};
 use crate::ucp::wire::amsg::{First, Head, Only, only_len};
 use crate::ucp::wire::{Identity, Writer, am};
@@ -98,7 +98,7 @@ impl AmEager {
             return Ok((post != Post::NoResource).then_some(total));
         }
         let before = First::LEN + self.header.len();
-        let len = total.min(ep.config().bcopy_max.saturating_sub(before));
+        let len = piece_len(total, ep.config().bcopy_max.saturating_sub(before));
         let first = First {
             head: self.head,
             identity: self.identity,

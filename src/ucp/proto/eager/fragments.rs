@@ -9,6 +9,19 @@ use crate::ucp::wire::{Identity, Writer};
 use crate::ucs::status::{Error, Result};
 use crate::uct::Post;
 
+/// Where a message is cut, if that is up to us: at multiples of the longest basic type's size.
+/// A piece may end anywhere, but MPICH's datatypes refuse one that ends inside of a number.
+const GRAIN: usize = 16;
+
+/// Bytes of the next piece, of `left` that remain, where there is room for `room`.
+pub fn piece_len(left: usize, room: usize) -> usize {
+    if left <= room || room < GRAIN {
+        left.min(room)
+    } else {
+        room - room % GRAIN
+    }
+}
+
 /// How far an attempt has come.
 #[derive(Default)]
 pub struct Attempt {
@@ -51,7 +64,7 @@ pub fn send_middle(
     offset: usize,
 ) -> Result<Option<usize>> {
     let room = ep.config().bcopy_max - Middle::LEN;
-    let len = (buf.len() - offset).min(room);
+    let len = piece_len(buf.len() - offset, room);
     let header = Middle {
         identity,
         offset: offset as u64,

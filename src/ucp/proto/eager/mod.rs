@@ -3,7 +3,7 @@
 mod fragments;
 mod zcopy;
 
-pub use fragments::{Attempt, send_middle, send_piece};
+pub use fragments::{Attempt, piece_len, send_middle, send_piece};
 pub use zcopy::EagerZcopy;
 
 use std::rc::Rc;
@@ -85,7 +85,7 @@ impl Eager {
             return Ok((post != Post::NoResource).then_some(total));
         }
         let room = ep.config().bcopy_max - First::LEN;
-        let len = total.min(room);
+        let len = piece_len(total, room);
         let header = First {
             tag: self.tag,
             identity: self.identity,

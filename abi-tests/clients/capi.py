@@ -157,6 +157,11 @@ def tests():
         found.append(Test(f"capi {name}, memory in files", "sm", body_for(name, more={"UCX_ALLOC_PRIO": "md:posix"})))
     found += over_both("capi foreign addresses", foreign)
     found += over_both("capi asleep", alone("asleep"))
+    # Over tcp genuine UCX wakes for nothing about every second time.
+    found.append(Test("capi wakeup", "sm", body_for("wakeup", ["5000"])))
+    found += [Test("capi wakeup", tls, alone("wakeup", ["5000"])) for tls in ("tcp", "both")]
+    found.append(Test("capi wakeup, apart", "tcp", alone("wakeup", ["1000", "apart"])))
+    found += over_all("capi wakeup, long", alone("wakeup", ["100000"]), smoke=False)
     found += over_both("capi rma sizes", body_for("rma", ["sizes"]))
     found.append(Test("capi rma order", "sm", body_for("rma", ["order"])))
     # Genuine UCX 1.22.0 crashes in its gets of vectors, and never ends in a fence over tcp.

@@ -139,6 +139,19 @@ def faults_of(name):
     return body
 
 
+def host(ctx, tls):
+    """A program that meets UCX by dlopen."""
+    if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
+        raise Skip("the baseline changes signal handlers")
+    include, lib = header_sets(ctx)["1.22.0"]
+    plugin = ctx.compiled(os.path.join(SOURCES, "plugin.c"), "cc", "-shared", "-fPIC", f"-I{include}", "-Wno-unused-function",
+                          f"-L{lib}", f"-Wl,-rpath-link,{lib}", "-lucp", "-lucs", "-lpthread")
+    said = output(ctx, ctx.compiled(os.path.join(SOURCES, "host.c"), "cc", "-ldl", "-lpthread"), ctx.lib, tls, [plugin], {})
+    bad = [line for line in said if "WRONG" in line]
+    if bad or "signal handlers changed: 0" not in said:
+        raise Failure("; ".join(bad) or "signal handlers were changed")
+
+
 def refusals(ctx, tls):
     """What one-sided operations must refuse; genuine UCX's releases check no argument."""
     if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
@@ -161,6 +174,11 @@ def tests():
     found.append(Test("capi wakeup", "sm", body_for("wakeup", ["5000"])))
     found += [Test("capi wakeup", tls, alone("wakeup", ["5000"])) for tls in ("tcp", "both")]
     found.append(Test("capi wakeup, apart", "tcp", alone("wakeup", ["1000", "apart"])))
+    found.append(Test("capi threads", "sm", body_for("threads", ["60"])))
+    # Genuine UCX takes long over tcp.
+    found += [Test("capi threads", tls, alone("threads", ["150"])) for tls in ("tcp", "both")]
+    found += over_all("capi threads, long", alone("threads", ["3000"]), smoke=False)
+    found += over_both("capi host", host)
     found += over_all("capi wakeup, long", alone("wakeup", ["100000"]), smoke=False)
     found += over_both("capi rma sizes", body_for("rma", ["sizes"]))
     found.append(Test("capi rma order", "sm", body_for("rma", ["order"])))

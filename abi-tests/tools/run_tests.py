@@ -34,6 +34,7 @@ SUITES = {
     "test-clients": [
         ("memory", [sys.executable, "abi-tests/memory/run.py", "--long"], 900),
         ("clients", [sys.executable, "abi-tests/clients/run.py", "--full"], 6 * 3600),
+        ("threads", [sys.executable, "abi-tests/tsan/run.py"], 3600),
     ],
 }
 

@@ -2,6 +2,7 @@
 
 use super::fields;
 use super::value::{self, copy_value};
+use super::{array, keyed};
 use crate::abi::prelude::*;
 use crate::abi::ucs::text;
 
@@ -169,14 +170,14 @@ pub unsafe extern "C" fn ucs_config_clone_array(
     arg: *const c_void,
 ) -> ucs_status_t {
     // SAFETY: the caller passes two arrays, and what their elements are.
-    unsafe { value::clone_array(src, dest, arg) }
+    unsafe { array::clone_array(src, dest, arg) }
 }
 
 /// Frees what a list holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_release_array(ptr: *mut c_void, arg: *const c_void) {
     // SAFETY: the caller passes an array that was read or copied here.
-    unsafe { value::release_array(ptr, arg) };
+    unsafe { array::release_array(ptr, arg) };
 }
 
 /// Describes for people what is accepted as a list, in at most `max` bytes.
@@ -184,7 +185,7 @@ pub unsafe extern "C" fn ucs_config_release_array(ptr: *mut c_void, arg: *const 
 pub unsafe extern "C" fn ucs_config_help_array(buf: *mut c_char, max: usize, arg: *const c_void) {
     // SAFETY: the caller passes what the elements are, and room for `max` bytes.
     unsafe {
-        let text = "comma-separated list of: ".to_owned() + &value::element_help(arg);
+        let text = "comma-separated list of: ".to_owned() + &array::element_help(arg);
         text::write(buf, max, text.as_bytes());
     }
 }
@@ -198,7 +199,7 @@ pub unsafe extern "C" fn ucs_config_help_path_array(
 ) {
     // SAFETY: the caller passes what the elements are, and room for `max` bytes.
     unsafe {
-        let text = "colon-separated list of: ".to_owned() + &value::element_help(arg);
+        let text = "colon-separated list of: ".to_owned() + &array::element_help(arg);
         text::write(buf, max, text.as_bytes());
     }
 }
@@ -217,7 +218,7 @@ pub unsafe extern "C" fn ucs_config_clone_allow_list(
         }
         let mode = (*src.cast::<ucs_config_allow_list_t>()).mode;
         (*dest.cast::<ucs_config_allow_list_t>()).mode = mode;
-        value::clone_array(src, dest, arg)
+        array::clone_array(src, dest, arg)
     }
 }
 
@@ -225,7 +226,7 @@ pub unsafe extern "C" fn ucs_config_clone_allow_list(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_release_allow_list(ptr: *mut c_void, arg: *const c_void) {
     // SAFETY: the caller passes a list that was read or copied here; the array comes first in it.
-    unsafe { value::release_array(ptr, arg) };
+    unsafe { array::release_array(ptr, arg) };
 }
 
 /// Describes for people what is accepted as a list of what is allowed or forbidden, in at most
@@ -238,7 +239,7 @@ pub unsafe extern "C" fn ucs_config_help_allow_list(
 ) {
     // SAFETY: the caller passes what the elements are, and room for `max` bytes.
     unsafe {
-        let text = "comma-separated list (prepend '^' for negation, or set to \"all\" for including all items) of: ".to_owned() + &value::element_help(arg);
+        let text = "comma-separated list (prepend '^' for negation, or set to \"all\" for including all items) of: ".to_owned() + &array::element_help(arg);
         text::write(buf, max, text.as_bytes());
     }
 }
@@ -252,7 +253,7 @@ pub unsafe extern "C" fn ucs_config_help_allow_list_with_ranges(
 ) {
     // SAFETY: the caller passes what the elements are, and room for `max` bytes.
     unsafe {
-        let text = "comma-separated list (prepend '^' for negation, use format \"prefix[start-end]suffix\" for ranges, or set to \"all\" for including all items) of: ".to_owned() + &value::element_help(arg);
+        let text = "comma-separated list (prepend '^' for negation, use format \"prefix[start-end]suffix\" for ranges, or set to \"all\" for including all items) of: ".to_owned() + &array::element_help(arg);
         text::write(buf, max, text.as_bytes());
     }
 }
@@ -291,14 +292,14 @@ pub unsafe extern "C" fn ucs_config_clone_key_value(
     arg: *const c_void,
 ) -> ucs_status_t {
     // SAFETY: the caller passes two structs as the parameter describes them.
-    unsafe { value::clone_key_value(src, dest, arg) }
+    unsafe { keyed::clone_key_value(src, dest, arg) }
 }
 
 /// Frees what pairs of keys and values holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_config_release_key_value(ptr: *mut c_void, arg: *const c_void) {
     // SAFETY: the caller passes a struct as the parameter describes it.
-    unsafe { value::release_key_value(ptr, arg) };
+    unsafe { keyed::release_key_value(ptr, arg) };
 }
 
 /// Describes for people what is accepted as pairs of keys and values, in at most `max` bytes.
@@ -309,7 +310,7 @@ pub unsafe extern "C" fn ucs_config_help_key_value(
     arg: *const c_void,
 ) {
     // SAFETY: the caller passes a parameter, and room for `max` bytes.
-    unsafe { text::write(buf, max, value::key_value_help(arg).as_bytes()) };
+    unsafe { text::write(buf, max, keyed::key_value_help(arg).as_bytes()) };
 }
 
 /// Describes the parts of pairs of keys and values for people.
@@ -319,7 +320,7 @@ pub unsafe extern "C" fn ucs_config_doc_key_value(
     arg: *const c_void,
 ) {
     // SAFETY: the caller passes a parameter and a string buffer.
-    unsafe { ucs_string_buffer_push(strb, value::key_value_doc(arg).as_bytes()) };
+    unsafe { ucs_string_buffer_push(strb, keyed::key_value_doc(arg).as_bytes()) };
 }
 
 /// Copies a log level of a component from `src` to `dest`.

@@ -1,6 +1,8 @@
 //! `ucs/config/parser`.
 
+mod array;
 mod fields;
+mod keyed;
 pub mod kinds;
 pub mod sprintf;
 pub mod sscanf;

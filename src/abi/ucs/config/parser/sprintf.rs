@@ -1,6 +1,7 @@
 //! Entry points of `ucs/config/parser.h`: sprintf.
 
 use super::value::{self, write_from};
+use super::{array, keyed};
 use crate::abi::prelude::*;
 use crate::abi::ucs::text;
 use crate::ucs::config;
@@ -392,7 +393,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_array(
     arg: *const c_void,
 ) -> c_int {
     // SAFETY: the caller passes an array, room for `max` bytes, and what its elements are.
-    unsafe { value::write_array(buf, max, src, arg, ",") }
+    unsafe { array::write_array(buf, max, src, arg, ",") }
 }
 
 /// Writes a list of paths at `src` as text of at most `max` bytes; 1 if it could.
@@ -404,7 +405,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_path_array(
     arg: *const c_void,
 ) -> c_int {
     // SAFETY: the caller passes an array, room for `max` bytes, and what its elements are.
-    unsafe { value::write_array(buf, max, src, arg, ":") }
+    unsafe { array::write_array(buf, max, src, arg, ":") }
 }
 
 /// Writes a list of what is allowed or forbidden at `src` as text of at most `max` bytes; 1 if it
@@ -417,7 +418,7 @@ pub unsafe extern "C" fn ucs_config_sprintf_allow_list(
     arg: *const c_void,
 ) -> c_int {
     // SAFETY: the caller passes a list, room for `max` bytes, and what its elements are.
-    unsafe { value::write_allow_list(buf, max, src, arg) }
+    unsafe { array::write_allow_list(buf, max, src, arg) }
 }
 
 /// Writes pairs of keys and values at `src` as text of at most `max` bytes; 1 if it could.
@@ -429,5 +430,5 @@ pub unsafe extern "C" fn ucs_config_sprintf_key_value(
     arg: *const c_void,
 ) -> c_int {
     // SAFETY: the caller passes a struct as the parameter describes it, and room for `max` bytes.
-    unsafe { value::write_key_value(buf, max, src, arg) }
+    unsafe { keyed::write_key_value(buf, max, src, arg) }
 }

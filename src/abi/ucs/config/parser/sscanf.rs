@@ -1,6 +1,7 @@
 //! Entry points of `ucs/config/parser.h`: sscanf.
 
 use super::value::{self, read_into};
+use super::{array, keyed};
 use crate::abi::prelude::*;
 use crate::abi::ucs::text;
 use crate::ucs::config::{self, Kind};
@@ -381,7 +382,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_array(
     arg: *const c_void,
 ) -> c_int {
     // SAFETY: the caller passes a C string, room for an array, and what its elements are.
-    unsafe { value::read_array(buf, dest, arg, ',') }
+    unsafe { array::read_array(buf, dest, arg, ',') }
 }
 
 /// Reads a list of paths from `buf` to `dest`; 1 if it could.
@@ -392,7 +393,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_path_array(
     arg: *const c_void,
 ) -> c_int {
     // SAFETY: the caller passes a C string, room for an array, and what its elements are.
-    unsafe { value::read_array(buf, dest, arg, ':') }
+    unsafe { array::read_array(buf, dest, arg, ':') }
 }
 
 /// Reads a list of what is allowed or forbidden from `buf` to `dest`; 1 if it could.
@@ -403,7 +404,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_allow_list(
     arg: *const c_void,
 ) -> c_int {
     // SAFETY: the caller passes a C string, room for a list, and what its elements are.
-    unsafe { value::read_allow_list(buf, dest, arg, false) }
+    unsafe { array::read_allow_list(buf, dest, arg, false) }
 }
 
 /// Reads such a list, with ranges from `buf` to `dest`; 1 if it could.
@@ -414,7 +415,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_allow_list_with_ranges(
     arg: *const c_void,
 ) -> c_int {
     // SAFETY: the caller passes a C string, room for a list, and what its elements are.
-    unsafe { value::read_allow_list(buf, dest, arg, true) }
+    unsafe { array::read_allow_list(buf, dest, arg, true) }
 }
 
 /// Reads a table from `buf` to `dest`; 1 if it could.
@@ -425,7 +426,7 @@ pub unsafe extern "C" fn ucs_config_sscanf_table(
     arg: *const c_void,
 ) -> c_int {
     // SAFETY: the caller passes a C string, and a struct as the table describes it.
-    unsafe { value::read_table(buf, dest, arg) }
+    unsafe { keyed::read_table(buf, dest, arg) }
 }
 
 /// Reads pairs of keys and values from `buf` to `dest`; 1 if it could.
@@ -436,5 +437,5 @@ pub unsafe extern "C" fn ucs_config_sscanf_key_value(
     arg: *const c_void,
 ) -> c_int {
     // SAFETY: the caller passes a C string, and a struct as the parameter describes it.
-    unsafe { value::read_key_value(buf, dest, arg) }
+    unsafe { keyed::read_key_value(buf, dest, arg) }
 }

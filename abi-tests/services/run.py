@@ -153,6 +153,20 @@ def test_tables_of_programs():
     check(ours == genuine, "; ".join(differences[:5]) or f"{len(ours)} lines, not {len(genuine)}")
 
 
+def test_asynchronous_handlers_and_ini_files():
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "async"
+        flags = ["-Wl,--allow-shlib-undefined", f"-L{GENUINE}", "-lucs", "-lpthread"]
+        command = [os.environ.get("CC", "cc"), f"-I{DEPS / 'libucx' / 'include'}", HERE / "async.c", "-o", program]
+        subprocess.run([str(part) for part in command] + flags, check=True, timeout=LIMIT)
+        ours, genuine = (
+            [line for line in run(program, lib=lib)[1].splitlines() if " UCX  " not in line] for lib in (OURS, GENUINE)
+        )
+    check(genuine[-1:] == ["end"] and len(genuine) > 60, f"{genuine[-3:]}")
+    differences = [f"{x!r} not {y!r}" for x, y in zip(ours, genuine) if x != y]
+    check(ours == genuine, "; ".join(differences[:5]) or f"{len(ours)} lines, not {len(genuine)}: {ours[-1:]}")
+
+
 def tests():
     found = {
         name.removeprefix("test_"): function

@@ -68,6 +68,17 @@ impl Epoll {
 
     /// What is ready now; never waits. Returns the number of entries written.
     pub fn poll(&self, out: &mut [Event]) -> usize {
+        self.wait(out, Some(Duration::ZERO))
+    }
+
+    /// Waits until something is ready, for a limited time or (`None`) without a limit. Returns the
+    /// number of entries written; it may be 0 early.
+    pub fn wait(&self, out: &mut [Event], limit: Option<Duration>) -> usize {
+        // Rounded up, so that the time has passed afterwards.
+        let limit = limit.map_or(-1, |limit| {
+            let ms = limit.as_nanos().div_ceil(1_000_000);
+            libc::c_int::try_from(ms).unwrap_or(libc::c_int::MAX)
+        });
         const MAX: usize = 32;
         let mut raw = [libc::epoll_event { events: 0, u64: 0 }; MAX];
         let max = out.len().min(MAX) as libc::c_int;
@@ -75,7 +86,7 @@ impl Epoll {
             return 0;
         }
         // SAFETY: `raw` holds at least `max` entries.
-        let n = unsafe { libc::epoll_wait(self.0.as_raw_fd(), raw.as_mut_ptr(), max, 0) };
+        let n = unsafe { libc::epoll_wait(self.0.as_raw_fd(), raw.as_mut_ptr(), max, limit) };
         let n = usize::try_from(n).unwrap_or(0);
         for (to, from) in out.iter_mut().zip(&raw[..n.min(MAX)]) {
             *to = Event {

@@ -20,10 +20,14 @@ mod maps;
 pub mod orig;
 #[allow(unsafe_code)]
 mod probe;
+#[allow(unsafe_code)]
+mod watch;
 
 pub use event::Event;
 pub use handlers::{Callback, Handler};
+pub use hook::forks;
 pub use settings::{Mode, Settings};
+pub use watch::{Watch, Watcher};
 
 use crate::ucs::status::{Error, Result};
 

@@ -1,14 +1,17 @@
 //! Services (UCS): status codes, log, configuration, topology.
 
 pub mod arch;
+pub mod async_handlers;
 pub mod async_thread;
 pub mod callbackq;
 pub mod config;
 pub mod crc;
 pub mod host;
+pub mod ini;
 pub mod log;
 pub mod math;
 pub mod numa;
+pub mod rcache;
 pub mod sockaddr;
 pub mod status;
 pub mod strings;

@@ -57,10 +57,13 @@ ucs_status_t ucs_async_context_create(ucs_async_mode_t mode, ucs_async_context_t
 /** Destroys an asynchronous context. */
 void ucs_async_context_destroy(ucs_async_context_t *async);
 
-/** Runs handlers whose time has come, in polling mode. */
+/** Calls all handlers of a context, or (NULL) of all, whether they have events or not. */
 void ucs_async_poll(ucs_async_context_t *async);
 
-/** Runs handlers that were missed while the context was blocked. */
+/**
+ * Runs handlers that were missed while the context was blocked. There are none here: the thread
+ * tries again until it can call them.
+ */
 void __ucs_async_poll_missed(ucs_async_context_t *async);
 
 #ifdef __cplusplus

@@ -44,7 +44,8 @@ typedef int (*ini_handler)(void *user, const char *section, const char *name, co
 typedef char *(*ini_reader)(char *str, int num, void *stream);
 
 /**
- * Reads a file of sections with names and values; the handler gets each. 0, or the first bad line.
+ * Reads a file of sections with names and values; the handler gets each. 0, or the first bad line,
+ * or -1 for a file that can't be opened.
  */
 int ini_parse(const char *filename, ini_handler handler, void *user);
 

@@ -52,20 +52,17 @@ pub unsafe extern "C" fn ucs_async_context_init(
         crate::ucs_error!("unknown mode {mode} of an asynchronous context");
         return Error::InvalidParam.into();
     }
-    let mut storage = ucs_async_context_storage { opaque: [0; 10] };
-    if mode == UCS_ASYNC_MODE_THREAD_SPINLOCK {
-        // Macros in the tools take this lock themselves: it has no owner yet.
-        storage.opaque[1] = UCS_ASYNC_PTHREAD_ID_NULL;
-    }
-    storage.opaque[5] = u64::from(mode);
     // SAFETY: not NULL, so storage of the caller's.
-    unsafe { async_.write(storage) };
+    unsafe { super::r#async::context::init(async_, mode) };
     Status::OK
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_async_context_cleanup(async_: *mut ucs_async_context_storage) {
-    let _ = async_;
+    if !async_.is_null() {
+        // SAFETY: initialised, and not used any more.
+        unsafe { super::r#async::context::clean_up(async_) };
+    }
 }
 
 /// Bytes from the C heap; `name` is for memory tracking, which isn't done here.

@@ -10,6 +10,7 @@ mod heap;
 mod reloc;
 
 use core::ffi::{CStr, c_void};
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use core::time::Duration;
 
 use parking_lot::Mutex;
@@ -118,11 +119,7 @@ pub fn require(wanted: u32, settings: &Settings) -> Result<()> {
         return Ok(());
     }
     let mut installed = INSTALLED.try_lock_for(PATIENCE).ok_or(Error::NoResource)?;
-    if !installed.forks_watched {
-        // SAFETY: a function of this library, which is never unloaded.
-        unsafe { libc::pthread_atfork(None, None, Some(forked)) };
-        installed.forks_watched = true;
-    }
+    installed.watch_forks();
     if installed.events & wanted == wanted && probe::missing(wanted) == 0 {
         return Ok(());
     }
@@ -174,7 +171,37 @@ pub fn broken_external(wanted: u32) -> Result<u32> {
     Ok(probe::missing(wanted & handlers::external()))
 }
 
+impl Installed {
+    fn watch_forks(&mut self) {
+        if !self.forks_watched {
+            // SAFETY: functions of this library, which is never unloaded.
+            unsafe { libc::pthread_atfork(None, Some(forked), Some(born)) };
+            self.forks_watched = true;
+        }
+    }
+}
+
+/// From now on [`forks`] counts.
+pub fn watch_forks() -> Result<()> {
+    let mut installed = INSTALLED.try_lock_for(PATIENCE).ok_or(Error::NoResource)?;
+    installed.watch_forks();
+    Ok(())
+}
+
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// How often this process was forked, or came out of a fork, since that is counted.
+#[inline]
+pub fn forks() -> u32 {
+    FORKS.load(Relaxed)
+}
+
 extern "C" fn forked() {
+    FORKS.fetch_add(1, Relaxed);
+}
+
+extern "C" fn born() {
+    forked();
     handlers::forked();
 }
 

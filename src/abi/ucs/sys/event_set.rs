@@ -175,7 +175,7 @@ fn make(fd: c_int, owned: bool, event_set_p: *mut *mut ucs_sys_event_set_t) -> u
     Status::OK
 }
 
-fn to_epoll(events: ucs_event_set_types_t) -> u32 {
+pub(crate) fn to_epoll(events: ucs_event_set_types_t) -> u32 {
     let events = u32::from(events);
     let pairs = [
         (UCS_EVENT_SET_EVREAD, libc::EPOLLIN),
@@ -189,7 +189,7 @@ fn to_epoll(events: ucs_event_set_types_t) -> u32 {
         .fold(0, |set, (_, bit)| set | *bit as u32)
 }
 
-fn from_epoll(events: u32) -> ucs_event_set_types_t {
+pub(crate) fn from_epoll(events: u32) -> ucs_event_set_types_t {
     let pairs = [
         (UCS_EVENT_SET_EVREAD, libc::EPOLLIN),
         (UCS_EVENT_SET_EVWRITE, libc::EPOLLOUT),

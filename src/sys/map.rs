@@ -132,6 +132,20 @@ impl Mapping {
         self.ptr.as_ptr()
     }
 
+    /// Address and length; the memory stays until [`Mapping::from_leaked`] takes it back.
+    pub fn leak(self) -> (*mut u8, usize) {
+        let mapping = core::mem::ManuallyDrop::new(self);
+        (mapping.ptr.as_ptr(), mapping.len)
+    }
+
+    /// Takes back what [`Mapping::leak`] gave; `heap`: it was from the heap. `None` for NULL.
+    ///
+    /// # Safety
+    /// All is as it was given, and taken back once.
+    pub unsafe fn from_leaked(ptr: *mut u8, len: usize, heap: bool) -> Option<Mapping> {
+        NonNull::new(ptr).map(|ptr| Mapping { ptr, len, heap })
+    }
+
     pub fn len(&self) -> usize {
         self.len
     }

@@ -600,3 +600,32 @@ pub static CMA: Table = Table {
     defaults: &[("ALLOC", "huge,thp,mmap,heap"), ("BW", "11145MBs")],
     ..Table::DEFAULT
 };
+
+/// The variables of a component's memory domains.
+pub fn md(component: &str) -> Option<&'static Table> {
+    match component {
+        "self" => Some(&SELF_MD),
+        "tcp" => Some(&TCP_MD),
+        "sysv" => Some(&SYSV_MD),
+        "posix" => Some(&POSIX_MD),
+        "cma" => Some(&CMA_MD),
+        _ => None,
+    }
+}
+
+/// The variables of a transport's interfaces.
+pub fn transport(name: &str) -> Option<&'static Table> {
+    match name {
+        "self" => Some(&SELF),
+        "tcp" => Some(&TCP),
+        "sysv" => Some(&SYSV),
+        "posix" => Some(&POSIX),
+        "cma" => Some(&CMA),
+        _ => None,
+    }
+}
+
+/// The variables of a component's connection manager, if it has one.
+pub fn connection_manager(component: &str) -> Option<&'static Table> {
+    (component == "tcp").then_some(&TCP_CM)
+}

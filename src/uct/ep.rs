@@ -80,9 +80,11 @@ pub trait Ep {
     }
 
     /// Stops a [`Ep::get_zcopy`] or [`Ep::put_zcopy`] that is pending under this token: the local
-    /// memory is not touched any more, and no completion comes.
-    fn cancel(&self, token: u64) {
+    /// memory is not touched any more, and no completion comes. False if there is none that can be
+    /// stopped: it completes in its own time.
+    fn cancel(&self, token: u64) -> bool {
         let _ = token;
+        false
     }
 
     /// `Done` when all that was posted before has left this process for good (in the peer's

@@ -146,6 +146,13 @@ pub trait Iface {
     /// Appends the address of this interface on the device (`iface_addr_len` bytes).
     fn iface_address(&self, out: &mut Vec<u8>);
 
+    /// Bytes of a device address that begins with what `byte` gives for each index, for callers
+    /// that aren't told its length. No index past the address is asked for.
+    fn device_addr_len(&self, byte: &mut dyn FnMut(usize) -> u8) -> usize {
+        let _ = byte;
+        self.attr().device_addr_len
+    }
+
     /// Whether endpoints to that address can work; the reason, as a short text, if not. Bytes
     /// are foreign: any content must be survived.
     fn reachable(&self, device_addr: &[u8], iface_addr: &[u8]) -> core::result::Result<(), String>;

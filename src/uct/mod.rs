@@ -15,6 +15,8 @@ pub mod conformance;
 pub mod ep;
 pub mod iface;
 pub mod md;
+#[allow(unsafe_code)]
+pub mod ops;
 pub mod registry;
 pub mod scopy;
 pub mod self_;

@@ -6,3 +6,4 @@ pub mod cstr;
 pub mod handle;
 pub mod origin;
 pub mod sockaddr;
+pub mod transport;

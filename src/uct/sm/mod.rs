@@ -14,6 +14,7 @@ use crate::ucs::status::{Error, Result};
 
 use super::iface::{Iface, IfaceParams};
 use super::md::{AllocRequest, Component, DeviceKind, Md, MdAttr, Shared, TlDevice};
+use super::ops::key;
 use segment::{Kind, Settings};
 
 /// The component `posix`.
@@ -70,7 +71,12 @@ impl Md for SmMd {
     }
 
     fn attr(&self) -> MdAttr {
-        MdAttr::default()
+        MdAttr {
+            max_alloc: self.settings.max_alloc(),
+            rkey_packed_size: key::LEN,
+            rkey_ptr: true,
+            ..MdAttr::default()
+        }
     }
 
     fn devices(&self) -> Result<Vec<TlDevice>> {

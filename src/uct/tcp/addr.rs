@@ -47,6 +47,16 @@ impl DeviceAddr {
         }
     }
 
+    /// Bytes of an address that begins with these two; the least there is for what begins like
+    /// none.
+    pub fn len_of(flags: u8, family: u8) -> usize {
+        6 + match (flags, family) {
+            (0, 4) => 4,
+            (0, 6) => 16,
+            _ => 0,
+        }
+    }
+
     /// The address, which must be all there is.
     pub fn decode(bytes: &[u8]) -> Result<DeviceAddr> {
         let [flags, family, h0, h1, h2, h3, rest @ ..] = bytes else {

@@ -354,6 +354,10 @@ impl Iface for TcpIface {
         addr::encode_iface(&self.shared.me, out);
     }
 
+    fn device_addr_len(&self, byte: &mut dyn FnMut(usize) -> u8) -> usize {
+        DeviceAddr::len_of(byte(0), byte(1))
+    }
+
     fn reachable(&self, device_addr: &[u8], iface_addr: &[u8]) -> core::result::Result<(), String> {
         let shared = &self.shared;
         let remote = DeviceAddr::decode(device_addr)

@@ -1,5 +1,6 @@
 //! Entry points of `uct/api/uct.h`: cm.
 
+use super::ep::operations;
 use crate::abi::prelude::*;
 
 /// Connects an endpoint that was created by a connection manager.
@@ -8,16 +9,26 @@ pub unsafe extern "C" fn uct_ep_connect(
     ep: uct_ep_h,
     params: *const uct_ep_connect_params_t,
 ) -> ucs_status_t {
-    let _ = (ep, params);
-    NOT_IMPLEMENTED
+    // SAFETY: NULL, or an endpoint, whose interface begins with its operations.
+    unsafe {
+        match operations(ep).and_then(|ops| ops.ep_connect) {
+            Some(op) => op(ep, params),
+            None => Error::InvalidParam.into(),
+        }
+    }
 }
 
 /// Begins to disconnect an endpoint of a connection manager; its disconnect callback is called when
 /// the peer has answered.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_ep_disconnect(ep: uct_ep_h, flags: c_uint) -> ucs_status_t {
-    let _ = (ep, flags);
-    NOT_IMPLEMENTED
+    // SAFETY: NULL, or an endpoint, whose interface begins with its operations.
+    unsafe {
+        match operations(ep).and_then(|ops| ops.ep_disconnect) {
+            Some(op) => op(ep, flags),
+            None => Error::InvalidParam.into(),
+        }
+    }
 }
 
 /// Connects an endpoint to the endpoint of another interface.
@@ -27,8 +38,13 @@ pub unsafe extern "C" fn uct_ep_connect_to_ep(
     dev_addr: *const uct_device_addr_t,
     ep_addr: *const uct_ep_addr_t,
 ) -> ucs_status_t {
-    let _ = (ep, dev_addr, ep_addr);
-    NOT_IMPLEMENTED
+    // SAFETY: NULL, or an endpoint, whose interface begins with its operations.
+    unsafe {
+        match operations(ep).and_then(|ops| ops.ep_connect_to_ep) {
+            Some(op) => op(ep, dev_addr, ep_addr),
+            None => Error::InvalidParam.into(),
+        }
+    }
 }
 
 /// 1 if a memory domain can listen on (local) or connect to (remote) a socket address.
@@ -83,8 +99,13 @@ pub unsafe extern "C" fn uct_cm_config_read(
 /// Tells the server that the client has accepted the connection.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_cm_client_ep_conn_notify(ep: uct_ep_h) -> ucs_status_t {
-    let _ = ep;
-    NOT_IMPLEMENTED
+    // SAFETY: NULL, or an endpoint, whose interface begins with its operations.
+    unsafe {
+        match operations(ep).and_then(|ops| ops.cm_ep_conn_notify) {
+            Some(op) => op(ep),
+            None => Error::InvalidParam.into(),
+        }
+    }
 }
 
 /// Listens on a socket address; the callback in `params` gets connection requests.

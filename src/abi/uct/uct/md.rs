@@ -1,6 +1,12 @@
 //! Entry points of `uct/api/uct.h`: md.
 
 use crate::abi::prelude::*;
+use crate::abi::support::cstr;
+use crate::abi::support::transport::alloc::allocate;
+use crate::abi::support::transport::memory::{self, Memory, pack, unpack};
+use crate::abi::support::transport::{component, config, md as domain};
+use crate::uct::config_table;
+use crate::uct::ops::alloc;
 
 /// Writes what a memory domain knows about the memory at an address into `mem_attr`.
 #[unsafe(no_mangle)]
@@ -10,8 +16,15 @@ pub unsafe extern "C" fn uct_md_mem_query(
     length: usize,
     mem_attr: *mut uct_md_mem_attr_t,
 ) -> ucs_status_t {
-    let _ = (md, address, length, mem_attr);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller's struct, as its mask describes it.
+    if address.is_null() || length == 0 || unsafe { Attrs::new(mem_attr) }.is_err() {
+        return Error::InvalidParam.into();
+    }
+    // SAFETY: NULL or open. Domains of host memory know nothing of a piece of it.
+    match unsafe { domain::from(md) } {
+        Ok(_) => Error::Unsupported.into(),
+        Err(error) => error.into(),
+    }
 }
 
 /// Opens a memory domain. To be closed by `uct_md_close`.
@@ -22,14 +35,22 @@ pub unsafe extern "C" fn uct_md_open(
     config: *const uct_md_config_t,
     md_p: *mut uct_md_h,
 ) -> ucs_status_t {
-    let _ = (component, md_name, config, md_p);
-    NOT_IMPLEMENTED
+    // SAFETY: a C string or NULL, a configuration or NULL, a writable place.
+    unsafe {
+        let Some(name) = cstr::text(md_name).filter(|_| !md_p.is_null()) else {
+            return Error::InvalidParam.into();
+        };
+        let opened =
+            config::values(config.cast()).and_then(|values| domain::open(component, &name, values));
+        opened.map(|md| md_p.write(md)).into()
+    }
 }
 
 /// Closes a memory domain. Its interfaces must have been closed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_close(md: uct_md_h) {
-    let _ = md;
+    // SAFETY: NULL or open, and not used again.
+    unsafe { domain::close(md) };
 }
 
 /// Lists transports and devices of a memory domain; to be released by
@@ -40,15 +61,62 @@ pub unsafe extern "C" fn uct_md_query_tl_resources(
     resources_p: *mut *mut uct_tl_resource_desc_t,
     num_resources_p: *mut c_uint,
 ) -> ucs_status_t {
-    let _ = (md, resources_p, num_resources_p);
-    NOT_IMPLEMENTED
+    if resources_p.is_null() || num_resources_p.is_null() {
+        return Error::InvalidParam.into();
+    }
+    // SAFETY: NULL or open.
+    let devices = match unsafe { domain::from(md) }.and_then(|domain| domain.md.devices()) {
+        Ok(devices) => devices,
+        Err(error) => return error.into(),
+    };
+    // SAFETY: both are writable; the array has room for as many as are written.
+    unsafe {
+        let size = size_of::<uct_tl_resource_desc_t>();
+        let list = libc::calloc(devices.len().max(1), size).cast::<uct_tl_resource_desc_t>();
+        if list.is_null() {
+            return Error::NoMemory.into();
+        }
+        for (at, device) in devices.iter().enumerate() {
+            list.add(at).write(uct_tl_resource_desc_t {
+                tl_name: cstr::array(device.tl_name),
+                dev_name: cstr::array(&device.dev_name),
+                dev_type: device.kind as uct_device_type_t,
+                sys_device: UCS_SYS_DEVICE_ID_UNKNOWN as ucs_sys_device_t,
+            });
+        }
+        resources_p.write(list);
+        num_resources_p.write(devices.len() as c_uint);
+    }
+    Status::OK
 }
 
 /// Writes what a memory domain can do into `md_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_query(md: uct_md_h, md_attr: *mut uct_md_attr_t) -> ucs_status_t {
-    let _ = (md, md_attr);
-    NOT_IMPLEMENTED
+    // SAFETY: NULL or open.
+    let found = match unsafe { domain::from(md) } {
+        Ok(domain) if !md_attr.is_null() => domain.attributes(),
+        Ok(_) => return Error::InvalidParam.into(),
+        Err(error) => return error.into(),
+    };
+    let attr = uct_md_attr {
+        cap: uct_md_attr_cap {
+            max_alloc: found.attr.max_alloc as u64,
+            max_reg: found.attr.max_reg,
+            flags: found.flags,
+            reg_mem_types: found.reg_types,
+            detect_mem_types: 0,
+            alloc_mem_types: found.alloc_types,
+            access_mem_types: found.access_types,
+        },
+        reg_cost: ucs_linear_func_t { c: 0.0, m: 0.0 },
+        component_name: found.name,
+        rkey_packed_size: found.attr.rkey_packed_size,
+        local_cpus: domain::all_cpus(),
+    };
+    // SAFETY: the caller's own, of this size in all versions.
+    unsafe { md_attr.write(attr) };
+    Status::OK
 }
 
 /// Tells what a range of registered memory will be used for.
@@ -60,8 +128,15 @@ pub unsafe extern "C" fn uct_md_mem_advise(
     length: usize,
     advice: uct_mem_advice_t,
 ) -> ucs_status_t {
-    let _ = (md, memh, addr, length, advice);
-    NOT_IMPLEMENTED
+    let _ = (memh, advice);
+    if length == 0 || addr.is_null() {
+        return Error::InvalidParam.into();
+    }
+    // SAFETY: NULL or open. No domain takes advice.
+    match unsafe { domain::from(md) } {
+        Ok(_) => Error::Unsupported.into(),
+        Err(error) => error.into(),
+    }
 }
 
 /// Registers `length` bytes of memory; `flags` are of `uct_md_mem_flags`. To be undone by
@@ -74,15 +149,39 @@ pub unsafe extern "C" fn uct_md_mem_reg(
     flags: c_uint,
     memh_p: *mut uct_mem_h,
 ) -> ucs_status_t {
-    let _ = (md, address, length, flags, memh_p);
-    NOT_IMPLEMENTED
+    let _ = flags;
+    if length == 0 || address.is_null() || memh_p.is_null() {
+        return Error::InvalidParam.into();
+    }
+    // SAFETY: NULL or open; a writable place.
+    unsafe {
+        match domain::from(md) {
+            Ok(domain) if domain.md.attr().max_reg >= length => {
+                memh_p.write(Memory::Registered.into_raw());
+                Status::OK
+            }
+            Ok(domain) if domain.md.attr().max_reg > 0 => Error::InvalidParam.into(),
+            Ok(_) => Error::Unsupported.into(),
+            Err(error) => error.into(),
+        }
+    }
 }
 
 /// Undoes a registration.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_mem_dereg(md: uct_md_h, memh: uct_mem_h) -> ucs_status_t {
-    let _ = (md, memh);
-    NOT_IMPLEMENTED
+    // SAFETY: NULL or open; NULL or registered, and not used again.
+    unsafe {
+        match domain::from(md).and_then(|_| Memory::from(memh)) {
+            Ok(Memory::Registered) => {
+                Memory::free(memh);
+                Status::OK
+            }
+            // It was allocated, and is freed by `uct_mem_free`.
+            Ok(Memory::Shared(_)) => Error::InvalidParam.into(),
+            Err(error) => error.into(),
+        }
+    }
 }
 
 /// Finds out of which type the memory at an address is.
@@ -95,8 +194,15 @@ pub unsafe extern "C" fn uct_md_detect_memory_type(
     length: usize,
     mem_type_p: *mut ucs_memory_type_t,
 ) -> ucs_status_t {
-    let _ = (md, addr, length, mem_type_p);
-    NOT_IMPLEMENTED
+    let _ = addr;
+    if length == 0 || mem_type_p.is_null() {
+        return Error::InvalidParam.into();
+    }
+    // SAFETY: NULL or open. Domains of host memory detect none.
+    match unsafe { domain::from(md) } {
+        Ok(_) => Error::Unsupported.into(),
+        Err(error) => error.into(),
+    }
 }
 
 /// Allocates memory by the first of the given methods that works. To be freed by `uct_mem_free`.
@@ -108,15 +214,49 @@ pub unsafe extern "C" fn uct_mem_alloc(
     params: *const uct_mem_alloc_params_t,
     mem: *mut uct_allocated_memory_t,
 ) -> ucs_status_t {
-    let _ = (length, methods, num_methods, params, mem);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller's struct, as its mask describes it.
+    let params = match unsafe { Params::new(params) } {
+        Ok(params) => params,
+        Err(error) => return error.into(),
+    };
+    if length == 0 || mem.is_null() || (methods.is_null() && num_methods > 0) {
+        return Error::InvalidParam.into();
+    }
+    // SAFETY: an array of `num_methods`, room for the result.
+    unsafe {
+        let methods = match num_methods {
+            0 => &[],
+            count => core::slice::from_raw_parts(methods, count as usize),
+        };
+        allocate(length, methods, &params)
+            .map(|made| made.write(mem))
+            .into()
+    }
 }
 
 /// Frees what `uct_mem_alloc` gave.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_mem_free(mem: *const uct_allocated_memory_t) -> ucs_status_t {
-    let _ = mem;
-    NOT_IMPLEMENTED
+    // SAFETY: NULL or what an allocation wrote, and not used again.
+    unsafe {
+        if mem.is_null() {
+            return Error::InvalidParam.into();
+        }
+        let method = (&raw const (*mem).method).read();
+        let address = (&raw const (*mem).address).read();
+        match memory::private_method(method) {
+            Some(method) => alloc::free(method, address.cast(), (&raw const (*mem).length).read()),
+            None if method == UCT_ALLOC_METHOD_MD => {
+                let memh = (&raw const (*mem).memh).read();
+                match Memory::from(memh) {
+                    Ok(_) => Memory::free(memh),
+                    Err(error) => return error.into(),
+                }
+            }
+            None => return Error::InvalidParam.into(),
+        }
+    }
+    Status::OK
 }
 
 /// Reads the configuration of a component's memory domains. To be released by `uct_config_release`.
@@ -127,8 +267,16 @@ pub unsafe extern "C" fn uct_md_config_read(
     filename: *const c_char,
     config_p: *mut *mut uct_md_config_t,
 ) -> ucs_status_t {
-    let _ = (component, env_prefix, filename, config_p);
-    NOT_IMPLEMENTED
+    let _ = filename;
+    // SAFETY: a C string or NULL, a writable place.
+    unsafe {
+        if config_p.is_null() {
+            return Error::InvalidParam.into();
+        }
+        let table = component::from(component).map(|component| config_table::md(component.name()));
+        let read = table.and_then(|table| config::read(table, env_prefix));
+        read.map(|config| config_p.write(config.cast())).into()
+    }
 }
 
 /// Packs the key of registered memory, of as many bytes as the domain's attributes say.
@@ -138,8 +286,8 @@ pub unsafe extern "C" fn uct_md_mkey_pack(
     memh: uct_mem_h,
     rkey_buffer: *mut c_void,
 ) -> ucs_status_t {
-    let _ = (md, memh, rkey_buffer);
-    NOT_IMPLEMENTED
+    // SAFETY: NULL or open; NULL or a handle of this domain; room for a packed key.
+    unsafe { pack(md, memh, rkey_buffer) }.into()
 }
 
 /// Makes a key out of its packed form. To be released by `uct_rkey_release`.
@@ -149,8 +297,8 @@ pub unsafe extern "C" fn uct_rkey_unpack(
     rkey_buffer: *const c_void,
     rkey_ob: *mut uct_rkey_bundle_t,
 ) -> ucs_status_t {
-    let _ = (component, rkey_buffer, rkey_ob);
-    NOT_IMPLEMENTED
+    // SAFETY: a packed key of this component, a writable place.
+    unsafe { unpack(component, rkey_buffer, rkey_ob) }.into()
 }
 
 /// Address in this process of remote memory that a key is for.
@@ -161,8 +309,16 @@ pub unsafe extern "C" fn uct_rkey_ptr(
     remote_addr: u64,
     addr_p: *mut *mut c_void,
 ) -> ucs_status_t {
-    let _ = (component, rkey_ob, remote_addr, addr_p);
-    NOT_IMPLEMENTED
+    // SAFETY: a key that was unpacked for this component, a writable place.
+    unsafe {
+        let Some(rkey_ob) = rkey_ob.as_ref().filter(|_| !addr_p.is_null()) else {
+            return Error::InvalidParam.into();
+        };
+        let pointer = component::from(component).and_then(|component| {
+            memory::pointer(component, rkey_ob.rkey, rkey_ob.handle, remote_addr)
+        });
+        pointer.map(|pointer| addr_p.write(pointer)).into()
+    }
 }
 
 /// Releases a key.
@@ -171,6 +327,12 @@ pub unsafe extern "C" fn uct_rkey_release(
     component: uct_component_h,
     rkey_ob: *const uct_rkey_bundle_t,
 ) -> ucs_status_t {
-    let _ = (component, rkey_ob);
-    NOT_IMPLEMENTED
+    // SAFETY: a key that was unpacked for this component, and is not used again.
+    unsafe {
+        match (component::from(component), rkey_ob.as_ref()) {
+            (Ok(_), Some(rkey_ob)) => memory::release(rkey_ob.handle),
+            _ => return Error::InvalidParam.into(),
+        }
+    }
+    Status::OK
 }

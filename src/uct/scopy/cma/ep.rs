@@ -62,8 +62,8 @@ impl Ep for CmaEp {
         self.post(Direction::Write, iov.iter().map(piece), remote, token)
     }
 
-    fn cancel(&self, token: u64) {
-        self.queue.cancel(token);
+    fn cancel(&self, token: u64) -> bool {
+        self.queue.cancel(token)
     }
 
     /// Copies are done in order: an empty one at the end tells that those before it are.

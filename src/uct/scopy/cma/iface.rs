@@ -199,11 +199,13 @@ impl Queue {
         self.len.set(self.len.get() + 1);
     }
 
-    /// Takes out what was posted under this token.
-    pub fn cancel(&self, token: u64) {
+    /// Takes out what was posted under this token; false if nothing was.
+    pub fn cancel(&self, token: u64) -> bool {
         let mut copies = self.copies.borrow_mut();
+        let before = copies.len();
         copies.retain(|copy| copy.token != token);
         self.len.set(copies.len());
+        copies.len() < before
     }
 
     /// Takes the oldest copy one step on; `None` if there is none. Returns token and result of

@@ -55,10 +55,7 @@ impl Md for CmaMd {
     }
 
     fn attr(&self) -> MdAttr {
-        MdAttr {
-            max_reg: usize::MAX,
-            ..MdAttr::default()
-        }
+        MdAttr::default()
     }
 
     fn devices(&self) -> Result<Vec<TlDevice>> {

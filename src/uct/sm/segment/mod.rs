@@ -78,6 +78,14 @@ impl Settings {
         }
     }
 
+    /// The longest memory that can be had, as far as the system tells.
+    pub fn max_alloc(&self) -> usize {
+        match self {
+            Settings::Posix(settings) => settings.free_space(),
+            Settings::Sysv => sysv::max_len(),
+        }
+    }
+
     /// What peers must have in common to find each other's segments.
     pub fn device_address(&self) -> [u8; DEVICE_ADDR_LEN] {
         let HostIds {

@@ -56,6 +56,12 @@ impl Drop for Keep {
 }
 
 impl Settings {
+    /// Bytes that are free for memory.
+    pub fn free_space(&self) -> usize {
+        let free = shm::free_space(&self.dir).unwrap_or(0);
+        usize::try_from(free).unwrap_or(usize::MAX)
+    }
+
     pub fn read(config: &Config) -> Settings {
         Settings {
             dir: PathBuf::from(config.text("POSIX_DIR")),

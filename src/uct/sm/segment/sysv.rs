@@ -54,3 +54,10 @@ pub fn open(address: &[u8]) -> Result<Opened> {
         file: None,
     })
 }
+
+/// The kernel's limit of one segment, as far as a signed size goes.
+pub fn max_len() -> usize {
+    let limit = std::fs::read_to_string("/proc/sys/kernel/shmmax").ok();
+    let limit = limit.and_then(|text| text.trim().parse::<usize>().ok());
+    limit.unwrap_or(usize::MAX).min(isize::MAX as usize)
+}

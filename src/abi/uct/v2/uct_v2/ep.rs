@@ -1,12 +1,22 @@
 //! Entry points of `uct/api/v2/uct_v2.h`: ep.
 
 use crate::abi::prelude::*;
+use crate::abi::support::transport::create;
+use crate::abi::support::transport::ep::Endpoint;
+use crate::abi::support::transport::iface::Interface;
+use crate::abi::support::transport::query;
+use crate::field;
 
 /// Writes those attributes of an endpoint into `ep_attr` that its mask asks for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_ep_query(ep: uct_ep_h, ep_attr: *mut uct_ep_attr_t) -> ucs_status_t {
-    let _ = (ep, ep_attr);
-    NOT_IMPLEMENTED
+    // SAFETY: NULL or live; the caller's struct, as its mask describes it.
+    unsafe {
+        match (ep.as_ref(), Attrs::new(ep_attr)) {
+            (Some(_), Ok(_)) => Error::Unsupported.into(),
+            _ => Error::InvalidParam.into(),
+        }
+    }
 }
 
 /// Makes an endpoint fail as if its peer had.
@@ -15,8 +25,17 @@ pub unsafe extern "C" fn uct_ep_invalidate(
     ep: uct_ep_h,
     params: *const uct_ep_invalidate_params_t,
 ) -> ucs_status_t {
-    let _ = (ep, params);
-    NOT_IMPLEMENTED
+    // SAFETY: NULL or live; the caller's struct, as its mask describes it.
+    unsafe {
+        match (ep.as_ref(), Params::new(params)) {
+            (Some(ep_of), Ok(_)) => match Interface::from(ep_of.iface) {
+                Ok(_) => Endpoint::from(ep).fail_soon(Error::EndpointTimeout),
+                Err(error) => return error.into(),
+            },
+            _ => return Error::InvalidParam.into(),
+        }
+    }
+    Status::OK
 }
 
 /// Like `uct_ep_connect_to_ep`, with the lengths of the addresses in `params`.
@@ -27,8 +46,18 @@ pub unsafe extern "C" fn uct_ep_connect_to_ep_v2(
     ep_addr: *const uct_ep_addr_t,
     params: *const uct_ep_connect_to_ep_params_t,
 ) -> ucs_status_t {
-    let _ = (ep, device_addr, ep_addr, params);
-    NOT_IMPLEMENTED
+    // SAFETY: NULL or live; addresses; the caller's struct, as its mask describes it.
+    unsafe {
+        let params = match Params::new(params) {
+            Ok(params) => params,
+            Err(error) => return error.into(),
+        };
+        let bit = u64::from(UCT_EP_CONNECT_TO_EP_PARAM_FIELD_DEVICE_ADDR_LENGTH);
+        let device_len = field!(params, bit, device_addr_length);
+        let bit = u64::from(UCT_EP_CONNECT_TO_EP_PARAM_FIELD_EP_ADDR_LENGTH);
+        let ep_len = field!(params, bit, ep_addr_length);
+        create::connect(ep, device_addr, ep_addr, device_len, ep_len).into()
+    }
 }
 
 /// 1 if an endpoint is connected to the peer of these addresses.
@@ -37,8 +66,18 @@ pub unsafe extern "C" fn uct_ep_is_connected(
     ep: uct_ep_h,
     params: *const uct_ep_is_connected_params_t,
 ) -> c_int {
-    let _ = (ep, params);
-    0
+    // SAFETY: NULL or live; the caller's struct, as its mask describes it.
+    unsafe {
+        match (ep.as_ref(), Params::new(params)) {
+            (Some(ep_of), Ok(params)) => {
+                let interface = Interface::from(ep_of.iface);
+                interface
+                    .is_ok_and(|_| query::is_connected(Endpoint::from(ep), &params))
+                    .into()
+            }
+            _ => 0,
+        }
+    }
 }
 
 /// The endpoint as device code sees it.
@@ -47,8 +86,11 @@ pub unsafe extern "C" fn uct_ep_get_device_ep(
     ep: uct_ep_h,
     device_ep_p: *mut uct_device_ep_h,
 ) -> ucs_status_t {
-    let _ = (ep, device_ep_p);
-    NOT_IMPLEMENTED
+    // SAFETY: NULL or live.
+    match unsafe { ep.as_ref() } {
+        Some(_) if !device_ep_p.is_null() => Error::Unsupported.into(),
+        _ => Error::InvalidParam.into(),
+    }
 }
 
 /// Writes a list of local buffers to a list of remote ones. Element i is `counts[i]` blocks (one,
@@ -68,7 +110,6 @@ pub unsafe extern "C" fn uct_ep_put_sgl_zcopy(
     comp: *mut uct_completion_t,
 ) -> ucs_status_t {
     let _ = (
-        ep,
         buffers,
         lengths,
         memhs,
@@ -79,5 +120,9 @@ pub unsafe extern "C" fn uct_ep_put_sgl_zcopy(
         count,
         comp,
     );
-    NOT_IMPLEMENTED
+    // SAFETY: NULL or live. No transport says that it can.
+    match unsafe { ep.as_ref() } {
+        Some(_) => Error::Unsupported.into(),
+        None => Error::InvalidParam.into(),
+    }
 }

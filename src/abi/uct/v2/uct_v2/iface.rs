@@ -1,6 +1,9 @@
 //! Entry points of `uct/api/v2/uct_v2.h`: iface.
 
 use crate::abi::prelude::*;
+use crate::abi::support::transport::iface::Interface;
+use crate::abi::support::transport::query;
+use crate::set_field;
 
 /// Writes those attributes of an interface into `iface_attr` that its mask asks for.
 #[unsafe(no_mangle)]
@@ -8,8 +11,33 @@ pub unsafe extern "C" fn uct_iface_query_v2(
     iface: uct_iface_h,
     iface_attr: *mut uct_iface_attr_v2_t,
 ) -> ucs_status_t {
-    let _ = (iface, iface_attr);
-    NOT_IMPLEMENTED
+    // SAFETY: NULL or open; the caller's struct, as its mask describes it.
+    unsafe {
+        let mut attr = match (Interface::from(iface), Attrs::new(iface_attr)) {
+            (Ok(_), Ok(attr)) => attr,
+            (Err(error), _) | (_, Err(error)) => return error.into(),
+        };
+        if attr.wants(UCT_IFACE_ATTR_FIELD_TX_TOKEN | UCT_IFACE_ATTR_FIELD_RX_TOKEN) {
+            return Error::Unsupported.into();
+        }
+        let count = UCT_IFACE_ATTR_FIELD_MAX_PUT_SGL_ZCOPY_COUNT;
+        set_field!(attr, count, max_put_sgl_zcopy_count, 0);
+        let flags = uct_iface_attr_v2_cap { flags: 0 };
+        set_field!(attr, UCT_IFACE_ATTR_FIELD_CAP_FLAGS, cap, flags);
+        set_field!(
+            attr,
+            UCT_IFACE_ATTR_FIELD_TX_TOKEN_LENGTH,
+            tx_token_length,
+            0
+        );
+        set_field!(
+            attr,
+            UCT_IFACE_ATTR_FIELD_RX_TOKEN_LENGTH,
+            rx_token_length,
+            0
+        );
+    }
+    Status::OK
 }
 
 /// Like `uct_iface_is_reachable`; if not, it can say why.
@@ -18,6 +46,11 @@ pub unsafe extern "C" fn uct_iface_is_reachable_v2(
     iface: uct_iface_h,
     params: *const uct_iface_is_reachable_params_t,
 ) -> c_int {
-    let _ = (iface, params);
-    0
+    // SAFETY: NULL or open; the caller's struct, as its mask describes it.
+    unsafe {
+        match (Interface::from(iface), Params::new(params)) {
+            (Ok(interface), Ok(params)) => query::reachable(interface, &params).into(),
+            _ => 0,
+        }
+    }
 }

@@ -1,6 +1,9 @@
 //! Entry points of `uct/api/v2/uct_v2.h`: md.
 
 use crate::abi::prelude::*;
+use crate::abi::support::transport::memory::pack;
+use crate::abi::support::transport::{component as components, md as domain};
+use crate::{field, set_field};
 
 /// Like `uct_md_mem_reg`, with parameters.
 #[unsafe(no_mangle)]
@@ -11,8 +14,19 @@ pub unsafe extern "C" fn uct_md_mem_reg_v2(
     params: *const uct_md_mem_reg_params_t,
     memh_p: *mut uct_mem_h,
 ) -> ucs_status_t {
-    let _ = (md, address, length, params, memh_p);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller's own arguments.
+    unsafe {
+        match Params::new(params) {
+            Ok(params)
+                if field!(params, u64::from(UCT_MD_MEM_REG_FIELD_DMABUF_FD), dmabuf_fd)
+                    .is_some_and(|fd| fd != UCT_DMABUF_FD_INVALID) =>
+            {
+                Error::Unsupported.into()
+            }
+            Ok(_) => uct_md_mem_reg(md, address, length, 0, memh_p),
+            Err(error) => error.into(),
+        }
+    }
 }
 
 /// Like `uct_md_mem_dereg`, with parameters: it can invalidate the keys of the memory first.
@@ -21,8 +35,22 @@ pub unsafe extern "C" fn uct_md_mem_dereg_v2(
     md: uct_md_h,
     params: *const uct_md_mem_dereg_params_t,
 ) -> ucs_status_t {
-    let _ = (md, params);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller's own arguments.
+    unsafe {
+        let params = match Params::new(params) {
+            Ok(params) => params,
+            Err(error) => return error.into(),
+        };
+        let flags = field!(params, u64::from(UCT_MD_MEM_DEREG_FIELD_FLAGS), flags).unwrap_or(0);
+        if flags & UCT_MD_MEM_DEREG_FLAG_INVALIDATE != 0 {
+            // No domain says that it can.
+            return Error::Unsupported.into();
+        }
+        match field!(params, u64::from(UCT_MD_MEM_DEREG_FIELD_MEMH), memh) {
+            Some(memh) => uct_md_mem_dereg(md, memh),
+            None => Error::InvalidParam.into(),
+        }
+    }
 }
 
 /// Like `uct_md_mem_query`, with more attributes.
@@ -33,8 +61,22 @@ pub unsafe extern "C" fn uct_md_mem_query_v2(
     length: usize,
     mem_attr: *mut uct_md_mem_attr_v2_t,
 ) -> ucs_status_t {
-    let _ = (md, address, length, mem_attr);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller's struct, as its mask describes it; NULL or open.
+    unsafe {
+        let mut attr = match Attrs::new(mem_attr) {
+            Ok(attr) if !address.is_null() && length > 0 => attr,
+            _ => return Error::InvalidParam.into(),
+        };
+        if let Err(error) = domain::from(md) {
+            return error.into();
+        }
+        let flags = u64::from(UCT_MD_MEM_ATTR_V2_FIELD_MEM_FLAGS);
+        if attr.mask() & !flags != 0 {
+            return Error::Unsupported.into();
+        }
+        set_field!(attr, flags, mem_flags, UCS_MEM_FLAG_REGISTRABLE as u8);
+    }
+    Status::OK
 }
 
 /// Like `uct_md_query`, but writes only what the mask of `md_attr` asks for.
@@ -43,8 +85,96 @@ pub unsafe extern "C" fn uct_md_query_v2(
     md: uct_md_h,
     md_attr: *mut uct_md_attr_v2_t,
 ) -> ucs_status_t {
-    let _ = (md, md_attr);
-    NOT_IMPLEMENTED
+    // SAFETY: NULL or open; the caller's struct, as its mask describes it.
+    let (found, mut attr) = match unsafe { (domain::from(md), Attrs::new(md_attr)) } {
+        (Ok(domain), Ok(attr)) => (domain.attributes(), attr),
+        (Err(error), _) | (_, Err(error)) => return error.into(),
+    };
+    let bit = |bit: uct_md_attr_field| u64::from(bit);
+    let cost = ucs_linear_func_t { c: 0.0, m: 0.0 };
+    set_field!(
+        attr,
+        bit(UCT_MD_ATTR_FIELD_MAX_ALLOC),
+        max_alloc,
+        found.attr.max_alloc as u64
+    );
+    set_field!(
+        attr,
+        bit(UCT_MD_ATTR_FIELD_MAX_REG),
+        max_reg,
+        found.attr.max_reg
+    );
+    set_field!(attr, bit(UCT_MD_ATTR_FIELD_FLAGS), flags, found.flags);
+    set_field!(
+        attr,
+        bit(UCT_MD_ATTR_FIELD_REG_MEM_TYPES),
+        reg_mem_types,
+        found.reg_types
+    );
+    let nonblock = bit(UCT_MD_ATTR_FIELD_REG_NONBLOCK_MEM_TYPES);
+    set_field!(attr, nonblock, reg_nonblock_mem_types, found.reg_types);
+    set_field!(
+        attr,
+        bit(UCT_MD_ATTR_FIELD_CACHE_MEM_TYPES),
+        cache_mem_types,
+        found.cache_types
+    );
+    set_field!(
+        attr,
+        bit(UCT_MD_ATTR_FIELD_DETECT_MEM_TYPES),
+        detect_mem_types,
+        0
+    );
+    set_field!(
+        attr,
+        bit(UCT_MD_ATTR_FIELD_ALLOC_MEM_TYPES),
+        alloc_mem_types,
+        found.alloc_types
+    );
+    set_field!(
+        attr,
+        bit(UCT_MD_ATTR_FIELD_ACCESS_MEM_TYPES),
+        access_mem_types,
+        found.access_types
+    );
+    set_field!(
+        attr,
+        bit(UCT_MD_ATTR_FIELD_DMABUF_MEM_TYPES),
+        dmabuf_mem_types,
+        0
+    );
+    set_field!(attr, bit(UCT_MD_ATTR_FIELD_GVA_MEM_TYPES), gva_mem_types, 0);
+    set_field!(attr, bit(UCT_MD_ATTR_FIELD_REG_COST), reg_cost, cost);
+    set_field!(
+        attr,
+        bit(UCT_MD_ATTR_FIELD_COMPONENT_NAME),
+        component_name,
+        found.name
+    );
+    let size = found.attr.rkey_packed_size;
+    set_field!(
+        attr,
+        bit(UCT_MD_ATTR_FIELD_RKEY_PACKED_SIZE),
+        rkey_packed_size,
+        size
+    );
+    set_field!(
+        attr,
+        bit(UCT_MD_ATTR_FIELD_LOCAL_CPUS),
+        local_cpus,
+        domain::all_cpus()
+    );
+    let exported = bit(UCT_MD_ATTR_FIELD_EXPORTED_MKEY_PACKED_SIZE);
+    set_field!(attr, exported, exported_mkey_packed_size, 0);
+    set_field!(attr, bit(UCT_MD_ATTR_FIELD_GLOBAL_ID), global_id, [0; 256]);
+    set_field!(attr, bit(UCT_MD_ATTR_FIELD_REG_ALIGNMENT), reg_alignment, 1);
+    set_field!(
+        attr,
+        bit(UCT_MD_ATTR_FIELD_REQUIRED_MEM_FLAGS),
+        required_mem_flags,
+        0
+    );
+    Status::OK
 }
 
 /// Packs a key for a range of registered memory.
@@ -57,8 +187,22 @@ pub unsafe extern "C" fn uct_md_mkey_pack_v2(
     params: *const uct_md_mkey_pack_params_t,
     mkey_buffer: *mut c_void,
 ) -> ucs_status_t {
-    let _ = (md, memh, address, length, params, mkey_buffer);
-    NOT_IMPLEMENTED
+    // Callers of before 1.22 pass four arguments of another meaning; none of the programs served
+    // does so.
+    let _ = (address, length);
+    // SAFETY: the caller's own arguments.
+    unsafe {
+        let flags = match Params::new(params) {
+            Ok(params) => {
+                field!(params, u64::from(UCT_MD_MKEY_PACK_FIELD_FLAGS), flags).unwrap_or(0)
+            }
+            Err(error) => return error.into(),
+        };
+        if flags != 0 {
+            return Error::Unsupported.into();
+        }
+        pack(md, memh, mkey_buffer).into()
+    }
 }
 
 /// Makes a memory handle out of one that another process of this host exported.
@@ -69,8 +213,15 @@ pub unsafe extern "C" fn uct_md_mem_attach(
     params: *mut uct_md_mem_attach_params_t,
     memh_p: *mut uct_mem_h,
 ) -> ucs_status_t {
-    let _ = (md, mkey_buffer, params, memh_p);
-    NOT_IMPLEMENTED
+    // SAFETY: NULL or open; the caller's struct; a writable place.
+    unsafe {
+        let valid = Params::new(params.cast_const()).is_ok() && !memh_p.is_null();
+        match domain::from(md) {
+            Ok(_) if valid && !mkey_buffer.is_null() => Error::Unsupported.into(),
+            Ok(_) => Error::InvalidParam.into(),
+            Err(error) => error.into(),
+        }
+    }
 }
 
 /// Compares two keys; `*result` is 0 if they are equal, else negative or positive: an order.
@@ -82,8 +233,16 @@ pub unsafe extern "C" fn uct_rkey_compare(
     params: *const uct_rkey_compare_params_t,
     result: *mut c_int,
 ) -> ucs_status_t {
-    let _ = (component, rkey1, rkey2, params, result);
-    NOT_IMPLEMENTED
+    // SAFETY: the caller's struct; a writable place.
+    unsafe {
+        match (components::from(component), Params::new(params)) {
+            (Ok(_), Ok(params)) if params.mask() == 0 && !result.is_null() => {
+                result.write(rkey1.cmp(&rkey2) as c_int);
+                Status::OK
+            }
+            _ => Error::InvalidParam.into(),
+        }
+    }
 }
 
 /// Like `uct_rkey_unpack`, with parameters.
@@ -94,8 +253,14 @@ pub unsafe extern "C" fn uct_rkey_unpack_v2(
     params: *const uct_rkey_unpack_params_t,
     rkey_ob: *mut uct_rkey_bundle_t,
 ) -> ucs_status_t {
-    let _ = (component, rkey_buffer, params, rkey_ob);
-    NOT_IMPLEMENTED
+    // SAFETY: a packed key of this component, the caller's struct, a writable place.
+    unsafe {
+        match Params::new(params) {
+            // Mappings are not kept, so that none is unused.
+            Ok(_) => uct_rkey_unpack(component, rkey_buffer, rkey_ob),
+            Err(error) => error.into(),
+        }
+    }
 }
 
 /// Describes registered or remote memory for device code.
@@ -106,6 +271,10 @@ pub unsafe extern "C" fn uct_md_mem_elem_pack(
     rkey: uct_rkey_t,
     mem_elem: *mut uct_device_mem_elem_t,
 ) -> ucs_status_t {
-    let _ = (md, memh, rkey, mem_elem);
-    NOT_IMPLEMENTED
+    let _ = (memh, rkey, mem_elem);
+    // SAFETY: NULL or open. No domain is for devices.
+    match unsafe { domain::from(md) } {
+        Ok(_) => Error::Unsupported.into(),
+        Err(error) => error.into(),
+    }
 }

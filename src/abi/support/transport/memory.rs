@@ -1,0 +1,180 @@
+//! Memory handles and keys.
+
+use crate::abi::prelude::*;
+use crate::sys::map::{PAGE, Place};
+use crate::sys::usermem::UserMem;
+use crate::ucs::config::Config;
+use crate::uct::ops::{alloc, key};
+use crate::uct::{AllocRequest, Component, Shared};
+
+use super::md::Domain;
+
+/// What a memory handle points to.
+pub enum Memory {
+    /// Registered memory of a domain for which nothing has to be done.
+    Registered,
+    Shared(Shared),
+}
+
+/// What a key's handle points to: memory of somebody else, mapped here.
+struct Mapped {
+    shared: Shared,
+    base: u64,
+}
+
+impl Memory {
+    pub fn into_raw(self) -> uct_mem_h {
+        Box::into_raw(Box::new(self)).cast()
+    }
+
+    /// # Safety
+    /// `handle` is NULL or from [`Memory::into_raw`], and not freed.
+    pub unsafe fn from<'a>(handle: uct_mem_h) -> Result<&'a Memory, Error> {
+        // SAFETY: as the caller says.
+        unsafe { handle.cast::<Memory>().as_ref() }.ok_or(Error::InvalidParam)
+    }
+
+    /// # Safety
+    /// `handle` is from [`Memory::into_raw`], and not used again.
+    pub unsafe fn free(handle: uct_mem_h) {
+        // SAFETY: as the caller says.
+        drop(unsafe { Box::from_raw(handle.cast::<Memory>()) });
+    }
+
+    /// The packed key, of as many bytes as the domain's attributes say.
+    pub fn pack(&self) -> Result<Vec<u8>, Error> {
+        match self {
+            Memory::Registered => Ok(Vec::new()),
+            Memory::Shared(shared) => {
+                let base = shared.memory().ptr().expose_provenance() as u64;
+                let packed = key::pack(base, shared.key()).ok_or(Error::InvalidParam)?;
+                Ok(packed.to_vec())
+            }
+        }
+    }
+}
+
+/// Allocates memory that others can map.
+pub fn allocate(domain: &Domain, place: Place, len: usize) -> Result<(UserMem, Memory), Error> {
+    let request = AllocRequest {
+        len: len.checked_next_multiple_of(PAGE).ok_or(Error::NoMemory)?,
+        place,
+        lazy: false,
+    };
+    let component = domain.md.component();
+    let shared = component.alloc(&domain.config, &request)?;
+    let shared = shared.ok_or(Error::Unsupported)?;
+    Ok((shared.memory(), Memory::Shared(shared)))
+}
+
+/// The key, and what is to be released with it.
+///
+/// # Safety
+/// `packed` has as many bytes as the attributes of the component's domains say.
+unsafe fn unpack_key(
+    component: &'static dyn Component,
+    packed: *const c_void,
+) -> Result<(uct_rkey_t, *mut c_void), Error> {
+    let config = Config::global();
+    let name = component.query_mds().into_iter().next();
+    let md = component.open_md(&name.ok_or(Error::NoDevice)?, config)?;
+    let len = md.attr().rkey_packed_size;
+    if len == 0 {
+        return Ok((0, core::ptr::null_mut()));
+    }
+    if packed.is_null() || len != key::LEN {
+        return Err(Error::InvalidParam);
+    }
+    // SAFETY: so many bytes, as the caller says.
+    let bytes: [u8; key::LEN] = unsafe { packed.cast::<[u8; key::LEN]>().read() };
+    let Some(unpacked) = key::unpack(&bytes) else {
+        crate::ucs_error!("{}: what was to be unpacked is no key", component.name());
+        return Err(Error::InvalidParam);
+    };
+    let shared = component.attach(config, unpacked.key)?;
+    let here = shared.memory().ptr().expose_provenance();
+    let mapped = Mapped {
+        shared,
+        base: unpacked.base,
+    };
+    let distance = here.wrapping_sub(unpacked.base as usize);
+    Ok((distance, Box::into_raw(Box::new(mapped)).cast()))
+}
+
+/// Where remote memory is in this process.
+///
+/// # Safety
+/// `handle` is from [`unpack`] of the same component, with this key.
+pub unsafe fn pointer(
+    component: &'static dyn Component,
+    rkey: uct_rkey_t,
+    handle: *mut c_void,
+    remote: u64,
+) -> Result<*mut c_void, Error> {
+    let here = crate::uct::ops::direct::local(remote, rkey).cast();
+    // SAFETY: NULL, or from `unpack`.
+    match unsafe { handle.cast::<Mapped>().as_ref() } {
+        Some(mapped) => {
+            let offset = remote.wrapping_sub(mapped.base);
+            let inside = offset <= mapped.shared.memory().len() as u64;
+            inside.then_some(here).ok_or(Error::InvalidAddr)
+        }
+        None if super::component::flags(component) & UCT_COMPONENT_FLAG_RKEY_PTR != 0 => Ok(here),
+        None => Err(Error::Unsupported),
+    }
+}
+
+/// # Safety
+/// `handle` is NULL or from [`unpack`], and not used again.
+pub unsafe fn release(handle: *mut c_void) {
+    if !handle.is_null() {
+        // SAFETY: as the caller says.
+        drop(unsafe { Box::from_raw(handle.cast::<Mapped>()) });
+    }
+}
+
+/// How to allocate without a domain.
+pub fn private_method(method: uct_alloc_method_t) -> Option<alloc::Method> {
+    match method {
+        UCT_ALLOC_METHOD_THP => Some(alloc::Method::Thp),
+        UCT_ALLOC_METHOD_HEAP => Some(alloc::Method::Heap),
+        UCT_ALLOC_METHOD_MMAP => Some(alloc::Method::Mmap),
+        UCT_ALLOC_METHOD_HUGE => Some(alloc::Method::Huge),
+        _ => None,
+    }
+}
+
+/// # Safety
+/// As for `uct_md_mkey_pack`.
+pub unsafe fn pack(md: uct_md_h, memh: uct_mem_h, buffer: *mut c_void) -> Result<(), Error> {
+    if buffer.is_null() {
+        return Err(Error::InvalidParam);
+    }
+    // SAFETY: as the caller says; as many bytes are written as the domain's attributes say.
+    unsafe {
+        super::md::from(md)?;
+        let packed = Memory::from(memh)?.pack()?;
+        core::ptr::copy_nonoverlapping(packed.as_ptr(), buffer.cast(), packed.len());
+    }
+    Ok(())
+}
+
+/// # Safety
+/// As for `uct_rkey_unpack`.
+pub unsafe fn unpack(
+    component: uct_component_h,
+    buffer: *const c_void,
+    rkey_ob: *mut uct_rkey_bundle_t,
+) -> Result<(), Error> {
+    let component = super::component::from(component)?;
+    if rkey_ob.is_null() {
+        return Err(Error::InvalidParam);
+    }
+    // SAFETY: as the caller says. `type` is of before 1.22, and is not ours to write.
+    unsafe {
+        let (rkey, handle) = unpack_key(component, buffer)?;
+        (&raw mut (*rkey_ob).rkey).write(rkey);
+        (&raw mut (*rkey_ob).handle).write(handle);
+    }
+    Ok(())
+}

@@ -1,0 +1,13 @@
+//! Handles of the `uct/` headers: what is behind the pointers that C holds.
+
+pub mod alloc;
+pub mod component;
+pub mod config;
+pub mod create;
+pub mod ep;
+pub mod iface;
+pub mod md;
+pub mod memory;
+pub mod ops;
+pub mod query;
+pub mod worker;

@@ -1,0 +1,131 @@
+//! Active messages.
+
+use super::super::ep::Endpoint;
+use super::{length, pieces};
+use crate::abi::prelude::*;
+use crate::sys::usermem::UserMem;
+
+/// The caller's bytes.
+///
+/// # Safety
+/// `data` is valid for `len` bytes, or `len` is 0.
+#[inline(always)]
+unsafe fn bytes<'a>(data: *const c_void, len: usize) -> &'a [u8] {
+    if len == 0 {
+        return &[];
+    }
+    // SAFETY: as the caller says.
+    unsafe { core::slice::from_raw_parts(data.cast(), len) }
+}
+
+pub unsafe extern "C" fn am_short(
+    ep: uct_ep_h,
+    id: u8,
+    header: u64,
+    payload: *const c_void,
+    len: c_uint,
+) -> ucs_status_t {
+    // SAFETY: an endpoint of ours, and the caller's payload.
+    unsafe {
+        let ep = Endpoint::from(ep);
+        if payload.is_null() && len > 0 {
+            return Error::InvalidParam.into();
+        }
+        match ep.ready() {
+            Ok(tl) => ep.posted(tl.am_short(id, header, bytes(payload, len as usize))),
+            Err(status) => status,
+        }
+    }
+}
+
+pub unsafe extern "C" fn am_short_iov(
+    ep: uct_ep_h,
+    id: u8,
+    iov: *const uct_iov_t,
+    iovcnt: usize,
+) -> ucs_status_t {
+    // SAFETY: an endpoint of ours, and the caller's pieces.
+    unsafe {
+        let ep = Endpoint::from(ep);
+        let pieces = match pieces(iov, iovcnt) {
+            Ok(pieces) => pieces,
+            Err(status) => return status,
+        };
+        let total = pieces
+            .iter()
+            .try_fold(0usize, |sum, piece| sum.checked_add(piece.len));
+        let limit = ep.interface().tl.attr().max_short + size_of::<u64>();
+        let Some(total) = total.filter(|total| *total <= limit) else {
+            return Error::InvalidParam.into();
+        };
+        let tl = match ep.ready() {
+            Ok(tl) => tl,
+            Err(status) => return status,
+        };
+        ep.posted(tl.am_bcopy(id, total, &mut |mut room| {
+            for piece in &pieces {
+                let piece = UserMem::new(piece.ptr.cast_mut(), piece.len);
+                let copied = piece.read_at(0, room);
+                room = room.get_mut(copied..).unwrap_or_default();
+            }
+            total
+        }))
+    }
+}
+
+pub unsafe extern "C" fn am_bcopy(
+    ep: uct_ep_h,
+    id: u8,
+    pack_cb: uct_pack_callback_t,
+    arg: *mut c_void,
+    flags: c_uint,
+) -> ssize_t {
+    let _ = flags;
+    let Some(pack) = pack_cb else {
+        return Error::InvalidParam as i8 as ssize_t;
+    };
+    // SAFETY: an endpoint of ours, and the caller's function, which writes no more than the limit.
+    unsafe {
+        let ep = Endpoint::from(ep);
+        let tl = match ep.ready() {
+            Ok(tl) => tl,
+            Err(status) => return status.0 as ssize_t,
+        };
+        let max = ep.interface().tl.attr().max_bcopy;
+        let mut packed = 0;
+        let post = tl.am_bcopy(id, max, &mut |room| {
+            packed = pack(room.as_mut_ptr().cast(), arg);
+            packed
+        });
+        length(ep.posted(post), packed)
+    }
+}
+
+pub unsafe extern "C" fn am_zcopy(
+    ep: uct_ep_h,
+    id: u8,
+    header: *const c_void,
+    header_length: c_uint,
+    iov: *const uct_iov_t,
+    iovcnt: usize,
+    flags: c_uint,
+    comp: *mut uct_completion_t,
+) -> ucs_status_t {
+    let _ = flags;
+    // SAFETY: an endpoint of ours, the caller's header and pieces.
+    unsafe {
+        let ep = Endpoint::from(ep);
+        if header.is_null() && header_length > 0 {
+            return Error::InvalidParam.into();
+        }
+        let pieces = match pieces(iov, iovcnt) {
+            Ok(pieces) => pieces,
+            Err(status) => return status,
+        };
+        let header = bytes(header, header_length as usize);
+        match ep.ready() {
+            Ok(tl) => ep.post(comp, |token| tl.am_zcopy(id, header, &pieces, token)),
+            Err(status) => status,
+        }
+    }
+}

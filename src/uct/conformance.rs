@@ -68,6 +68,7 @@ impl Subject {
     pub fn pair(&self) -> Pair {
         self.pair_with(&IfaceParams {
             err_handling: true,
+            remote_put: true,
             ..IfaceParams::default()
         })
     }

@@ -78,6 +78,9 @@ pub struct IfaceParams {
     pub wakeup: bool,
     /// Peers report failures (`UCP_ERR_HANDLING_MODE_PEER` or FAILOVER may be used).
     pub err_handling: bool,
+    /// Peers may write to this process's memory by [`Ep::put_zcopy`], and this one to theirs,
+    /// where the transport does so by messages: the opener's protocol wants no keys for it.
+    pub remote_put: bool,
 }
 
 /// The answer of [`Iface::arm`].

@@ -65,6 +65,7 @@ impl Worker {
         let uid = random_u64();
         let wakeup = context.has_feature(Features::WAKEUP);
         let iface_params = IfaceParams {
+            remote_put: false,
             worker_uid: uid,
             wakeup,
             err_handling: false,

@@ -58,6 +58,7 @@ fn params(wakeup: bool) -> IfaceParams {
         worker_uid: 1,
         wakeup,
         err_handling: true,
+        remote_put: false,
     }
 }
 

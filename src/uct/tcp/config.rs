@@ -22,6 +22,8 @@ pub struct TcpConfig {
     /// Short messages from this size on are gathered by the kernel rather than copied first.
     pub sendv_thresh: usize,
     pub prefer_default: bool,
+    /// Puts are offered, where the opener wants them.
+    pub put_enable: bool,
     /// Ready connections served per poll.
     pub max_poll: usize,
     pub max_conn_retries: u32,
@@ -67,6 +69,7 @@ impl TcpConfig {
             max_iov: usize::try_from(max_iov).unwrap_or(usize::MAX),
             sendv_thresh: config.size("TCP_SENDV_THRESH"),
             prefer_default: config.bool_("TCP_PREFER_DEFAULT"),
+            put_enable: config.bool_("TCP_PUT_ENABLE"),
             max_poll: config.uint("TCP_MAX_POLL") as usize,
             max_conn_retries,
             nodelay: config.bool_("TCP_NODELAY"),

@@ -3,6 +3,7 @@
 //! endpoint (until the peer has closed its own).
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::os::fd::RawFd;
 use std::time::Instant;
 
@@ -79,6 +80,20 @@ pub struct Conn {
     pub answer: RefCell<Incoming>,
     pub tx: RefCell<TxQueue>,
     pub rx: RefCell<Rx>,
+    pub puts: Puts,
+}
+
+/// Puts of both sides, numbered from the start of the connection.
+#[derive(Debug, Default)]
+pub struct Puts {
+    /// Posted here, and known to be written there.
+    pub posted: Cell<u32>,
+    pub written: Cell<u32>,
+    /// Written here, and how many of these the peer was told of.
+    pub received: Cell<u32>,
+    pub told: Cell<u32>,
+    /// Flushes, with the number of puts that they wait for.
+    pub flushes: RefCell<VecDeque<(u32, u64)>>,
 }
 
 impl Conn {
@@ -103,6 +118,7 @@ impl Conn {
             answer: RefCell::default(),
             tx: RefCell::default(),
             rx: RefCell::default(),
+            puts: Puts::default(),
         }
     }
 

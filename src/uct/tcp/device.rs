@@ -15,6 +15,8 @@ const UNKNOWN_SPEED_MBPS: u32 = 100;
 /// Longest payload of one large frame. A longer one would save next to nothing in sending, but a
 /// receiver that has no place for it yet must gather all of it before it is copied.
 const MAX_ZCOPY: usize = 128 << 10;
+/// Longest put.
+const MAX_PUT: usize = 1 << 31;
 const ARPHRD_ETHER: u32 = 1;
 const ARPHRD_INFINIBAND: u32 = 32;
 
@@ -47,7 +49,8 @@ fn link_local(ip: IpAddr) -> bool {
 }
 
 /// Attributes of an interface on `device`.
-pub fn attr(device: &NetAddr, config: &TcpConfig) -> IfaceAttr {
+/// `put`: peers may write to each other's memory.
+pub fn attr(device: &NetAddr, config: &TcpConfig, put: bool) -> IfaceAttr {
     let segment = config.tx_seg_size;
     let addr = DeviceAddr {
         ip: device.ip,
@@ -63,6 +66,8 @@ pub fn attr(device: &NetAddr, config: &TcpConfig) -> IfaceAttr {
     if max_iov > 0 {
         caps |= IfaceCaps::AM_ZCOPY;
     }
+    let put = put && config.put_enable && max_iov > 0;
+    caps.set(IfaceCaps::PUT_ZCOPY, put);
     IfaceAttr {
         caps,
         max_short: segment - 8,
@@ -70,7 +75,7 @@ pub fn attr(device: &NetAddr, config: &TcpConfig) -> IfaceAttr {
         max_zcopy: if max_iov > 0 { MAX_ZCOPY } else { 0 },
         max_zcopy_header: segment.min(usize::from(u16::MAX)),
         max_iov,
-        max_rma: 0,
+        max_rma: if put { MAX_PUT } else { 0 },
         device_addr_len: addr.encoded_len(),
         iface_addr_len: IFACE_ADDR_LEN,
         perf: perf(device, config),

@@ -3,11 +3,11 @@
 use std::rc::Rc;
 
 use crate::ucs::status::{Error, Result};
-use crate::uct::{AM_ID_MAX, Ep, IoVec, Post};
+use crate::uct::{AM_ID_MAX, Ep, IfaceCaps, IoVec, Post};
 
 use super::conn::{Conn, State};
 use super::iface::Shared;
-use super::wire::{FRAME_LEN, Frame};
+use super::wire::{FRAME_LEN, Frame, PUT_HEADER};
 
 pub struct TcpEp {
     shared: Rc<Shared>,
@@ -123,6 +123,33 @@ impl Ep for TcpEp {
             }
             shared.send_in_place(conn, head, iov, token)
         })
+    }
+
+    fn put_zcopy(&self, iov: &[IoVec], remote: u64, _rkey: u64, token: u64) -> Result<Post> {
+        let (shared, conn) = (&*self.shared, &self.conn);
+        let attr = &shared.attr;
+        if !attr.caps.contains(IfaceCaps::PUT_ZCOPY) {
+            return Err(Error::Unsupported);
+        }
+        let payload = iov
+            .iter()
+            .try_fold(0usize, |sum, part| sum.checked_add(part.len))
+            .unwrap_or(usize::MAX);
+        check(payload <= attr.max_rma && iov.len() <= attr.max_iov)?;
+        if payload == 0 {
+            return Ok(Post::Done);
+        }
+        if !shared.room(conn)? {
+            return Ok(Post::NoResource);
+        }
+        let mut head = [0; FRAME_LEN + PUT_HEADER];
+        let frame = Frame::Put {
+            payload: payload as u32,
+        };
+        head[..FRAME_LEN].copy_from_slice(&frame.encode());
+        head[FRAME_LEN..].copy_from_slice(&remote.to_le_bytes());
+        conn.puts.posted();
+        shared.send_in_place(conn, &head, iov, token)
     }
 
     fn flush(&self, token: u64) -> Result<Post> {

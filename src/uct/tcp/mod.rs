@@ -8,6 +8,7 @@
 //! | `connect`, `conn` | connecting; the state of a connection |
 //! | `ep`, `send`, `tx` | sending, closing |
 //! | `rx` | receiving |
+//! | `put` | which puts the peer has written |
 //! | `shutdown` | the end of an interface |
 //!
 //! Nothing here waits, but for `shutdown`, within a bound. A message is handed to the kernel when
@@ -25,6 +26,7 @@ mod iface;
 #[allow(unsafe_code)]
 mod io;
 mod listener;
+mod put;
 mod reach;
 mod rx;
 mod send;
@@ -128,7 +130,7 @@ impl TcpMd {
             .into_iter()
             .find(|found| found.name == device.dev_name)
             .ok_or(Error::NoDevice)?;
-        let attr = device::attr(&device, &config);
+        let attr = device::attr(&device, &config, params.remote_put);
         let shared = Shared::open(Open {
             device,
             config,

@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind};
 use std::mem;
+use std::ptr::NonNull;
 use std::rc::Rc;
 
 use crate::sys::net;
@@ -11,7 +12,7 @@ use crate::uct::{Events, Place};
 use super::conn::{Conn, State};
 use super::iface::Shared;
 use super::io as tcp_io;
-use super::wire::{FRAME_LEN, Frame};
+use super::wire::{FRAME_LEN, Frame, PUT_HEADER};
 
 /// Reads per call and connection, so that one can't starve the others.
 const READS: usize = 8;
@@ -53,6 +54,8 @@ struct Large {
     total: usize,
     /// Nobody wants the rest.
     discard: bool,
+    /// It is a put to this address.
+    put: Option<u64>,
 }
 
 /// What a read came to. A read that has moved bytes counts as an event, so that no events means
@@ -80,11 +83,24 @@ fn failed(error: io::Error, boundary: bool) -> Step {
 }
 
 impl Large {
+    /// Where the next bytes go.
+    fn place(&self, events: &dyn Events) -> Place {
+        match self.put {
+            Some(address) => {
+                let at = (address as usize).wrapping_add(self.offset);
+                let ptr = std::ptr::with_exposed_provenance_mut(at);
+                let left = self.total - self.offset;
+                NonNull::new(ptr).map_or(Place::Discard, |ptr| Place::Buffer(ptr, left))
+            }
+            None => events.place(self.id, &self.header, self.offset, self.total),
+        }
+    }
+
     /// Hands over bytes that are in the buffer already. `Err`: the message is to be gathered.
     fn feed(&mut self, mut data: &[u8], events: &dyn Events) -> Result<(), ()> {
         while !data.is_empty() {
             if !self.discard {
-                match events.place(self.id, &self.header, self.offset, self.total) {
+                match self.place(events) {
                     Place::Buffer(place, max) if max > 0 => {
                         let n = data.len().min(max);
                         let (now, rest) = data.split_at(n);
@@ -112,7 +128,7 @@ impl Large {
     ) -> Option<io::Result<usize>> {
         let left = self.total - self.offset;
         if !self.discard {
-            match events.place(self.id, &self.header, self.offset, self.total) {
+            match self.place(events) {
                 Place::Buffer(place, max) if max > 0 => {
                     return Some(tcp_io::recv_to(fd, place, left.min(max)));
                 }
@@ -153,6 +169,9 @@ impl Shared {
         }
         self.rx_buffer.set(buffer);
         conn.rx.replace(rx);
+        if conn.puts.told.get() != conn.puts.received.get() {
+            self.tell_puts(conn);
+        }
         match end {
             Some(Step::End(error, boundary)) => self.peer_gone(conn, error, boundary),
             Some(Step::Garbage) => {
@@ -241,7 +260,10 @@ impl Shared {
                         return Step::More(1);
                     }
                     if let Mode::Place(large) = mem::take(&mut rx.mode) {
-                        large.finished(events);
+                        match large.put {
+                            Some(_) => conn.puts.arrived(),
+                            None => large.finished(events),
+                        }
                     }
                     rx.after_large = true;
                     Step::More(1)
@@ -300,6 +322,7 @@ impl Shared {
                             offset: 0,
                             total: payload,
                             discard: false,
+                            put: None,
                         };
                         rx.mode = match large.feed(part, events) {
                             Ok(()) => Mode::Place(large),
@@ -310,6 +333,34 @@ impl Shared {
                         break;
                     }
                 }
+                Some(Frame::Put { payload }) if self.params.remote_put => {
+                    let Some((address, part)) = body.split_first_chunk::<PUT_HEADER>() else {
+                        break;
+                    };
+                    let total = payload as usize;
+                    let (now, next) = part.split_at(part.len().min(total));
+                    let mut put = Large {
+                        id: 0,
+                        header: Vec::new(),
+                        offset: 0,
+                        total,
+                        discard: false,
+                        put: Some(u64::from_le_bytes(*address)),
+                    };
+                    // A put is never gathered.
+                    let _ = put.feed(now, events);
+                    if put.offset < total {
+                        rx.mode = Mode::Place(put);
+                        return Step::More(count + 1);
+                    }
+                    conn.puts.arrived();
+                    rest = next;
+                }
+                Some(Frame::PutDone { count }) if self.params.remote_put => {
+                    rest = body;
+                    self.puts_written(conn, count);
+                }
+                Some(Frame::Put { .. } | Frame::PutDone { .. }) => return Step::Garbage,
                 Some(Frame::Close) => {
                     if !body.is_empty() {
                         return Step::Garbage;

@@ -130,6 +130,10 @@ impl Shared {
         if let State::Failed(error) = conn.state.get() {
             return Err(error);
         }
+        if conn.puts.outstanding() && !conn.peer_closed.get() {
+            conn.puts.wait(token);
+            return Ok(Post::Pending);
+        }
         let mut tx = conn.tx.borrow_mut();
         if tx.is_empty() {
             return Ok(Post::Done);
@@ -235,6 +239,8 @@ impl Shared {
     /// The peer's close frame has come.
     pub fn peer_closes(&self, conn: &Rc<Conn>) {
         conn.peer_closed.set(true);
+        // It has read all before that, and tells no more.
+        self.puts_written(conn, conn.puts.posted.get());
         if conn.token.get().is_none() {
             // No endpoint here, and none will be needed for this one.
             self.unlist(conn);
@@ -295,6 +301,7 @@ impl Shared {
         }
         let mut tokens: SmallVec<[u64; 8]> = SmallVec::new();
         conn.tx.borrow_mut().clear(|token| tokens.push(token));
+        tokens.extend(conn.puts.flushes.take().into_iter().map(|(_, token)| token));
         for token in tokens {
             self.defer(Deferred::Completed(token, Err(error)));
         }

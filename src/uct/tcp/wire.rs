@@ -196,7 +196,14 @@ pub enum Frame {
     Large { id: u8, header: u16, payload: u32 },
     /// The sender's endpoint is closed; nothing follows.
     Close,
+    /// Bytes for the receiver's memory, whose address (8 bytes) comes before them.
+    Put { payload: u32 },
+    /// So many puts, all in all, have been written to the sender's memory.
+    PutDone { count: u32 },
 }
+
+/// Bytes of the address in a put.
+pub const PUT_HEADER: usize = 8;
 
 impl Frame {
     pub fn encode(&self) -> [u8; FRAME_LEN] {
@@ -208,6 +215,8 @@ impl Frame {
                 payload,
             } => (id, 1, header, payload),
             Frame::Close => (0, 2, 0, 0),
+            Frame::Put { payload } => (0, 3, PUT_HEADER as u16, payload),
+            Frame::PutDone { count } => (0, 4, 0, count),
         };
         let [h0, h1] = header.to_le_bytes();
         let [l0, l1, l2, l3] = len.to_le_bytes();
@@ -229,6 +238,8 @@ impl Frame {
                 payload: len,
             }),
             2 if id == 0 && header == 0 && len == 0 => Some(Frame::Close),
+            3 if id == 0 && usize::from(header) == PUT_HEADER => Some(Frame::Put { payload: len }),
+            4 if id == 0 && header == 0 => Some(Frame::PutDone { count: len }),
             _ => None,
         }
     }
@@ -306,6 +317,9 @@ mod tests {
             prop_assert_eq!(Frame::decode(&large.encode(), 0), Some(large));
             let message = Frame::Message { id, len };
             prop_assert_eq!(Frame::decode(&message.encode(), len), Some(message));
+            for frame in [Frame::Put { payload: len }, Frame::PutDone { count: len }] {
+                prop_assert_eq!(Frame::decode(&frame.encode(), 0), Some(frame));
+            }
             if len > 0 {
                 prop_assert_eq!(Frame::decode(&message.encode(), len - 1), None);
             }

@@ -71,6 +71,12 @@ unsafe fn create(params: *const uct_ep_params_t, refuse: bool) -> Result<uct_ep_
     // SAFETY: as the caller says.
     unsafe {
         let params = Params::new(params)?;
+        if params.has(UCT_EP_PARAM_FIELD_CM) {
+            if refuse {
+                return Err(Error::InvalidParam);
+            }
+            return super::cm::create(&params);
+        }
         let iface = field!(params, UCT_EP_PARAM_FIELD_IFACE, iface);
         let interface = Interface::from(iface.ok_or(Error::InvalidParam)?)?;
         if refuse {

@@ -32,7 +32,7 @@ pub struct Endpoint {
     pub blocked: Cell<bool>,
     tl: OnceCell<Rc<dyn Ep>>,
     /// Device and interface of the peer.
-    peer: OnceCell<(Box<[u8]>, Box<[u8]>)>,
+    peer: OnceCell<Peer>,
     failure: Cell<Option<Error>>,
     pending: RefCell<VecDeque<*mut uct_pending_req_t>>,
     trying: Cell<bool>,
@@ -41,6 +41,9 @@ pub struct Endpoint {
     /// A flush that nobody is told of has not ended.
     flushing: Cell<bool>,
 }
+
+/// Device and interface of a peer.
+type Peer = (Box<[u8]>, Box<[u8]>);
 
 /// A note about an operation that was posted; its address is the token.
 pub struct Op {
@@ -75,10 +78,11 @@ impl Endpoint {
             flushing: Cell::new(false),
         }));
         interface.eps.borrow_mut().push(endpoint);
-        // SAFETY: just made.
-        if let Some((device_addr, iface_addr)) = addresses
-            && let Err(error) = unsafe { &*endpoint }.connect(device_addr, iface_addr)
-        {
+        let connected = addresses.map_or(Ok(()), |(device_addr, iface_addr)| {
+            // SAFETY: just made.
+            unsafe { &*endpoint }.connect(device_addr, iface_addr)
+        });
+        if let Err(error) = connected {
             interface
                 .eps
                 .borrow_mut()
@@ -269,8 +273,7 @@ impl Endpoint {
         }
         self.failure.set(Some(error));
         self.close_gate(Gate::FAILED, true);
-        let handle = core::ptr::from_ref(self).cast_mut().cast();
-        self.interface().tell_failure(handle, error);
+        self.interface().tell_failure(self, error);
     }
 
     /// Lets the next progress tell a failure that a check has found.

@@ -90,6 +90,7 @@ impl Interface {
             worker_uid: worker.uid,
             wakeup: true,
             err_handling: true,
+            remote_put: true,
         };
         let tl = domain.md.open_iface(&device, &open.config, &params)?;
         let direct = domain.md.attr().rkey_ptr;
@@ -264,7 +265,8 @@ impl Interface {
     }
 
     /// Tells the user that an endpoint has failed.
-    pub fn tell_failure(&self, ep: uct_ep_h, error: Error) {
+    pub fn tell_failure(&self, ep: &Endpoint, error: Error) {
+        let ep: uct_ep_h = core::ptr::from_ref(ep).cast_mut().cast();
         let (Some(handler), arg) = self.errors else {
             crate::ucs_diag!("endpoint {ep:p} failed: {error}; there is no error handler");
             return;

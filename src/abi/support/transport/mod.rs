@@ -1,6 +1,7 @@
 //! Handles of the `uct/` headers: what is behind the pointers that C holds.
 
 pub mod alloc;
+pub mod cm;
 pub mod component;
 pub mod config;
 pub mod create;

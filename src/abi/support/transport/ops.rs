@@ -7,6 +7,8 @@ mod message;
 mod rest;
 mod unsupported;
 
+pub use unsupported::TABLE as UNSUPPORTED;
+
 use smallvec::SmallVec;
 
 use crate::abi::prelude::*;
@@ -18,7 +20,7 @@ type Pieces = SmallVec<[IoVec; 8]>;
 /// The table of an interface with these capabilities. `direct`: the processor accesses what keys
 /// are for.
 pub fn table(caps: IfaceCaps, direct: bool) -> uct_iface_ops_t {
-    let mut ops = unsupported::TABLE;
+    let mut ops = UNSUPPORTED;
     rest::fill(&mut ops);
     if caps.contains(IfaceCaps::AM_SHORT) {
         ops.ep_am_short = Some(message::am_short);

@@ -49,8 +49,9 @@ unsafe impl Send for Member {}
 impl Worker {
     pub fn create(multi: bool) -> Result<uct_worker_h, Error> {
         // SAFETY: a header is plain data for which zero is a value.
+        let c = unsafe { core::mem::zeroed() };
         let mut worker = Box::new(Worker {
-            c: unsafe { core::mem::zeroed() },
+            c,
             uid: crate::sys::event::random_u64(),
             multi,
             registered: ucs_callbackq_elem {

@@ -2,6 +2,11 @@
 
 use super::ep::operations;
 use crate::abi::prelude::*;
+use crate::abi::support::sockaddr as address;
+use crate::abi::support::transport::cm::{self, Listener, Manager};
+use crate::abi::support::transport::{component as components, config as configuration};
+use crate::set_field;
+use crate::uct::config_table;
 
 /// Connects an endpoint that was created by a connection manager.
 #[unsafe(no_mangle)]
@@ -54,6 +59,7 @@ pub unsafe extern "C" fn uct_md_is_sockaddr_accessible(
     sockaddr: *const ucs_sock_addr_t,
     mode: uct_sockaddr_accessibility_t,
 ) -> c_int {
+    // No memory domain listens or connects: connection managers do.
     let _ = (md, sockaddr, mode);
     0
 }
@@ -66,21 +72,39 @@ pub unsafe extern "C" fn uct_cm_open(
     config: *const uct_cm_config_t,
     cm_p: *mut uct_cm_h,
 ) -> ucs_status_t {
-    let _ = (component, worker, config, cm_p);
-    NOT_IMPLEMENTED
+    // SAFETY: a configuration or NULL, a worker, a writable place.
+    unsafe {
+        if cm_p.is_null() {
+            return Error::InvalidParam.into();
+        }
+        let values = configuration::values(config.cast());
+        let opened = values.and_then(|values| Manager::open(component, worker, values));
+        opened.map(|cm| cm_p.write(cm)).into()
+    }
 }
 
 /// Closes a connection manager.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_cm_close(cm: uct_cm_h) {
-    let _ = cm;
+    // SAFETY: NULL or open, and not used again.
+    unsafe { Manager::close(cm) };
 }
 
 /// Writes those attributes of a connection manager into `cm_attr` that its mask asks for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_cm_query(cm: uct_cm_h, cm_attr: *mut uct_cm_attr_t) -> ucs_status_t {
-    let _ = (cm, cm_attr);
-    NOT_IMPLEMENTED
+    // SAFETY: NULL or open; the caller's struct, as its mask describes it.
+    let (manager, mut attr) = match unsafe { (Manager::from(cm), Attrs::new(cm_attr)) } {
+        (Ok(manager), Ok(attr)) => (manager, attr),
+        (Err(error), _) | (_, Err(error)) => return error.into(),
+    };
+    set_field!(
+        attr,
+        UCT_CM_ATTR_FIELD_MAX_CONN_PRIV,
+        max_conn_priv,
+        manager.max_private()
+    );
+    Status::OK
 }
 
 /// Reads the configuration of a component's connection manager. To be released by
@@ -92,8 +116,17 @@ pub unsafe extern "C" fn uct_cm_config_read(
     filename: *const c_char,
     config_p: *mut *mut uct_cm_config_t,
 ) -> ucs_status_t {
-    let _ = (component, env_prefix, filename, config_p);
-    NOT_IMPLEMENTED
+    let _ = filename;
+    // SAFETY: a C string or NULL, a writable place.
+    unsafe {
+        if config_p.is_null() {
+            return Error::InvalidParam.into();
+        }
+        let table = components::from(component)
+            .map(|component| config_table::connection_manager(component.name()));
+        let read = table.and_then(|table| configuration::read(table, env_prefix));
+        read.map(|config| config_p.write(config.cast())).into()
+    }
 }
 
 /// Tells the server that the client has accepted the connection.
@@ -117,14 +150,24 @@ pub unsafe extern "C" fn uct_listener_create(
     params: *const uct_listener_params_t,
     listener_p: *mut uct_listener_h,
 ) -> ucs_status_t {
-    let _ = (cm, saddr, socklen, params, listener_p);
-    NOT_IMPLEMENTED
+    let _ = socklen;
+    // SAFETY: an open manager, the caller's address and struct, a writable place.
+    unsafe {
+        let opened = match Params::new(params) {
+            Ok(params) if !listener_p.is_null() => {
+                address::read(saddr).and_then(|saddr| Listener::open(cm, saddr, &params))
+            }
+            _ => Err(Error::InvalidParam),
+        };
+        opened.map(|listener| listener_p.write(listener)).into()
+    }
 }
 
 /// Stops listening.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_listener_destroy(listener: uct_listener_h) {
-    let _ = listener;
+    // SAFETY: NULL or open, and not used again.
+    unsafe { Listener::destroy(listener) };
 }
 
 /// Refuses a connection request.
@@ -133,8 +176,8 @@ pub unsafe extern "C" fn uct_listener_reject(
     listener: uct_listener_h,
     conn_request: uct_conn_request_h,
 ) -> ucs_status_t {
-    let _ = (listener, conn_request);
-    NOT_IMPLEMENTED
+    // SAFETY: an open listener; a request of its callback, which is not used again.
+    unsafe { cm::reject(listener, conn_request) }.into()
 }
 
 /// Writes those attributes of a listener into `listener_attr` that its mask asks for.
@@ -143,6 +186,13 @@ pub unsafe extern "C" fn uct_listener_query(
     listener: uct_listener_h,
     listener_attr: *mut uct_listener_attr_t,
 ) -> ucs_status_t {
-    let _ = (listener, listener_attr);
-    NOT_IMPLEMENTED
+    // SAFETY: NULL or open; the caller's struct, as its mask describes it.
+    let found = unsafe { (Listener::from(listener), Attrs::new(listener_attr)) };
+    let (listener, mut attr) = match found {
+        (Ok(listener), Ok(attr)) => (listener, attr),
+        (Err(error), _) | (_, Err(error)) => return error.into(),
+    };
+    let storage = address::storage(&listener.address());
+    set_field!(attr, UCT_LISTENER_ATTR_FIELD_SOCKADDR, sockaddr, storage);
+    Status::OK
 }

@@ -92,6 +92,11 @@ impl CmConn {
         self.socket.local_addr().ok()?.as_socket()
     }
 
+    /// True until the connection is made.
+    pub fn is_connecting(&self) -> bool {
+        self.connecting.get()
+    }
+
     /// True while it must also be watched for being writable.
     pub fn wants_to_write(&self) -> bool {
         self.connecting.get() || !self.to_send.borrow().is_empty()

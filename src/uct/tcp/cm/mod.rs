@@ -10,3 +10,15 @@ mod listener;
 pub use conn::{CmConn, Polled};
 pub use frame::{Frame, MAX_BODY};
 pub use listener::CmListener;
+
+/// The address of the device with this IP address, as interfaces on it have it.
+pub fn device_address(ip: std::net::IpAddr) -> Vec<u8> {
+    let mut out = Vec::new();
+    super::addr::DeviceAddr {
+        ip,
+        loopback: ip.is_loopback(),
+        host: super::addr::host_id(),
+    }
+    .encode(&mut out);
+    out
+}

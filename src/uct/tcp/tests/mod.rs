@@ -106,6 +106,7 @@ pub fn open_on(device: &str, config: &Config) -> Result<TcpIface> {
         worker_uid: random(),
         wakeup: true,
         err_handling: true,
+        remote_put: true,
     };
     md.open_tcp(&device, config, &params)
 }

@@ -1,22 +1,44 @@
 //! Entry points of `uct/api/v2/uct_v2.h`: ep.
 
 use crate::abi::prelude::*;
+use crate::abi::support::sockaddr;
+use crate::abi::support::transport::cm::{CmEndpoint, addresses};
 use crate::abi::support::transport::create;
 use crate::abi::support::transport::ep::Endpoint;
 use crate::abi::support::transport::iface::Interface;
 use crate::abi::support::transport::query;
-use crate::field;
+use crate::{field, set_field};
 
 /// Writes those attributes of an endpoint into `ep_attr` that its mask asks for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_ep_query(ep: uct_ep_h, ep_attr: *mut uct_ep_attr_t) -> ucs_status_t {
     // SAFETY: NULL or live; the caller's struct, as its mask describes it.
     unsafe {
-        match (ep.as_ref(), Attrs::new(ep_attr)) {
-            (Some(_), Ok(_)) => Error::Unsupported.into(),
-            _ => Error::InvalidParam.into(),
+        let (Some(ep_of), Ok(mut attr)) = (ep.as_ref(), Attrs::new(ep_attr)) else {
+            return Error::InvalidParam.into();
+        };
+        match Interface::from(ep_of.iface) {
+            Err(Error::Unsupported) => {}
+            // Only connection managers know addresses of sockets.
+            Ok(_) => return Error::Unsupported.into(),
+            Err(error) => return error.into(),
         }
+        if attr.wants(UCT_EP_ATTR_FIELD_TX_TOKEN | UCT_EP_ATTR_FIELD_RX_TOKEN) {
+            return Error::Unsupported.into();
+        }
+        let (Some(local), remote) = addresses(CmEndpoint::from(ep)) else {
+            return Error::NotConnected.into();
+        };
+        let (local, remote) = (sockaddr::storage(&local), sockaddr::storage(&remote));
+        set_field!(attr, UCT_EP_ATTR_FIELD_LOCAL_SOCKADDR, local_address, local);
+        set_field!(
+            attr,
+            UCT_EP_ATTR_FIELD_REMOTE_SOCKADDR,
+            remote_address,
+            remote
+        );
     }
+    Status::OK
 }
 
 /// Makes an endpoint fail as if its peer had.

@@ -304,7 +304,7 @@ fn zcopy_range(params: &ProtoParams<'_>, limit: usize) -> Option<(usize, usize)>
     if !am.caps.contains(IfaceCaps::AM_ZCOPY) || am.max_zcopy_header < params.header_single {
         return None;
     }
-    let max = am.max_zcopy.min(limit);
+    let max = am.max_zcopy.min(EAGER_ZCOPY_MAX).min(limit);
     let min = match params.zcopy_thresh {
         Threshold::Inf => return None,
         Threshold::Bytes(min) => min,
@@ -412,12 +412,16 @@ fn eager_copied(params: &ProtoParams<'_>, size: usize) -> f64 {
     am.perf.latency + pace + post.min(receive)
 }
 
+/// Longest eager message by zcopy: a receiver that has no place for it yet gathers all of it
+/// before it is copied.
+const EAGER_ZCOPY_MAX: usize = 128 << 10;
+
 fn eager_zcopy(params: &ProtoParams<'_>, size: usize) -> f64 {
     let am = params.am;
     let usable = am.caps.contains(IfaceCaps::AM_ZCOPY)
         && am.max_zcopy_header >= params.header_single
         && params.zcopy_thresh != Threshold::Inf;
-    if !usable || size > am.max_zcopy {
+    if !usable || size > am.max_zcopy.min(EAGER_ZCOPY_MAX) {
         return f64::INFINITY;
     }
     let lane = Linear::of_bandwidth(bandwidth(&am.perf, params.ppn));

@@ -17,6 +17,7 @@ use crate::ucs::config::Ternary;
 use crate::ucs::status::{Error, Result};
 use crate::{ucs_debug, ucs_diag, ucs_error};
 
+use super::addr::Routes;
 use super::conn::{Conn, Incoming, State};
 use super::iface::Shared;
 use super::wire::{HELLO_LEN, Hello, HelloError, HelloKind, IfaceId, VERSION};
@@ -91,6 +92,11 @@ fn error_of(error: &io::Error) -> Error {
     }
 }
 
+/// Bytes under way to a peer on this host, where nobody has set `UCX_TCP_SNDBUF`. What is sent is
+/// read soon, so that the kernel's growing buffer (4 MiB) would only push it out of the cache:
+/// measured, 1 MiB and 16 MiB messages take a fifth less time.
+const LOCAL_SNDBUF: usize = 512 << 10;
+
 impl Shared {
     /// The connection for a new endpoint: one that the peer has made for it, or a new one.
     pub fn claim_or_connect(&self, peer: IfaceId, token: u64) -> Result<Rc<Conn>> {
@@ -142,7 +148,7 @@ impl Shared {
         }
     }
 
-    fn new_socket(&self) -> Result<Socket> {
+    fn new_socket(&self, peer: IpAddr) -> Result<Socket> {
         let domain = if self.me.ip.is_ipv4() {
             Domain::IPV4
         } else {
@@ -153,7 +159,7 @@ impl Shared {
             ucs_error!("tcp: socket creation failed: {error}");
             Error::IoError
         })?;
-        self.set_options(&socket);
+        self.set_options(&socket, Some(peer));
         if let Some(count) = self.config.syn_cnt {
             let count = i32::try_from(count).unwrap_or(i32::MAX);
             let _ = net::set_option(
@@ -186,10 +192,14 @@ impl Shared {
     }
 
     /// Options of every connection. None is needed for correctness, so failures are let pass.
-    pub fn set_options(&self, socket: &Socket) {
+    pub fn set_options(&self, socket: &Socket, peer: Option<IpAddr>) {
         let config = &self.config;
         let _ = socket.set_nodelay(config.nodelay);
-        if let Some(size) = config.sndbuf {
+        let local = |peer: IpAddr| peer.is_loopback() || self.routes.is_local(peer);
+        let sndbuf = config
+            .sndbuf
+            .or_else(|| peer.is_some_and(local).then_some(LOCAL_SNDBUF));
+        if let Some(size) = sndbuf {
             let _ = socket.set_send_buffer_size(size);
         }
         if let Some(size) = config.rcvbuf {
@@ -215,7 +225,7 @@ impl Shared {
 
     /// Starts connecting. An error is one of this side; the peer's are told later.
     pub fn dial(&self, conn: &Rc<Conn>) -> Result<()> {
-        let socket = self.new_socket()?;
+        let socket = self.new_socket(conn.peer.ip)?;
         conn.state.set(State::Connecting);
         conn.answer.borrow_mut().len = 0;
         let target = self.socket_addr(conn.peer.ip, conn.peer.port);

@@ -12,9 +12,9 @@ use super::config::{MdConfig, TcpConfig};
 
 /// Assumed where the driver doesn't know, as UCX does.
 const UNKNOWN_SPEED_MBPS: u32 = 100;
-/// Longest payload of one large frame. A longer one would save next to nothing in sending, but a
-/// receiver that has no place for it yet must gather all of it before it is copied.
-const MAX_ZCOPY: usize = 128 << 10;
+/// Longest payload of one large frame. The receiver that has a place for it reads it in as few
+/// calls as the kernel allows.
+const MAX_ZCOPY: usize = 4 << 20;
 /// Longest put.
 const MAX_PUT: usize = 1 << 31;
 const ARPHRD_ETHER: u32 = 1;

@@ -82,7 +82,7 @@ pub struct Shared {
     idle_polls: Cell<u32>,
     in_progress: Cell<bool>,
     pub closed: Cell<bool>,
-    routes: RouteCache,
+    pub routes: RouteCache,
 }
 
 /// What an interface is opened with.

@@ -192,7 +192,7 @@ impl Shared {
         if socket.set_nonblocking(true).is_err() {
             return;
         }
-        self.set_options(&socket);
+        self.set_options(&socket, from);
         let handshake = Rc::new(Handshake {
             fd: socket.as_raw_fd(),
             socket: RefCell::new(Some(socket)),

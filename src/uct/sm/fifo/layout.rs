@@ -244,10 +244,10 @@ mod tests {
     #[test]
     fn defaults() {
         let geometry = geometry();
-        assert_eq!(geometry.data_lines, 2048);
+        assert_eq!(geometry.data_lines, 4096);
         assert_eq!(geometry.max_inline(), 120);
-        assert_eq!(geometry.ring_len(), 160 << 10);
-        assert!(geometry.segment_len() < 2 << 20);
+        assert_eq!(geometry.ring_len(), 288 << 10);
+        assert!(geometry.segment_len() < 3 << 20);
     }
 
     #[test]
@@ -279,11 +279,11 @@ mod tests {
         let geometry = geometry();
         let start = Place {
             slot: u32::MAX - 300,
-            line: (u32::MAX - 3000) & !2047,
+            line: (u32::MAX - 3000) & !4095,
         };
         let (mut head, mut tail) = (start, start);
         let mut waiting = std::collections::VecDeque::new();
-        let mut used = vec![false; 2048];
+        let mut used = vec![false; 4096];
         let mut seed = 1u32;
         for _ in 0..20_000 {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -293,7 +293,7 @@ mod tests {
                 seed >> 16 & 127
             };
             if let Some((at, next)) = head.reserve(tail, lines, &geometry) {
-                let offset = (at & 2047) as usize;
+                let offset = (at & 4095) as usize;
                 for line in &mut used[offset..offset + lines as usize] {
                     assert!(!std::mem::replace(line, true));
                 }
@@ -306,7 +306,7 @@ mod tests {
                     let Some((at, lines)) = waiting.pop_front() else {
                         break;
                     };
-                    let offset = (at & 2047) as usize;
+                    let offset = (at & 4095) as usize;
                     used[offset..offset + lines as usize].fill(false);
                     tail.slot = tail.slot.wrapping_add(1);
                     if lines != 0 {

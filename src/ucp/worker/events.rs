@@ -1,6 +1,7 @@
 //! What the transports tell.
 
 use super::Worker;
+use crate::sys::cache;
 use crate::ucp::proto::{self, Op, rndv};
 use crate::ucp::tag::recv;
 use crate::ucp::wire::am;
@@ -10,6 +11,9 @@ use crate::uct::{Events, Place};
 
 impl Events for Worker {
     fn am(&self, id: u8, data: &[u8]) {
+        if id != am::AM_ONLY {
+            cache::expect_read(data);
+        }
         let ok = match id {
             am::EAGER_ONLY => recv::on_eager_only(self, data),
             am::AM_ONLY => crate::ucp::am::recv::on_only(self, data),

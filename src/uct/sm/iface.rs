@@ -16,11 +16,11 @@ use crate::uct::iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, IfaceParams, P
 
 use super::ep::SmEp;
 use super::fifo::area::{Area, Facts, RingState};
-use super::fifo::cache;
 use super::fifo::layout::{Geometry, PRIVATE_RINGS, RINGS, SHARED_RING};
 use super::fifo::rx::Rx;
 use super::remote::Remote;
 use super::segment::{DEVICE_ADDR_LEN, Kind, Settings, posix};
+use crate::sys::cache;
 
 bitflags! {
     /// Why progress has more to do than to look at two rings.

@@ -58,7 +58,7 @@ pub struct Geometry {
 }
 
 /// Longest messages in flight that a data area has room for.
-const DATA_DEPTH: u32 = 8;
+const DATA_DEPTH: u32 = 16;
 
 const MAX_SLOTS: u32 = 1 << 16;
 const MAX_SLOT_LEN: u32 = 4096;

@@ -11,7 +11,6 @@
 //! lock, see [`share`]. An idle receiver reads one word per ring in use, and these stay in its cache.
 
 pub mod area;
-pub mod cache;
 #[forbid(unsafe_code)]
 pub mod layout;
 pub mod rx;

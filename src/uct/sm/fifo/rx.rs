@@ -3,18 +3,19 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::sys::cache;
 use crate::uct::AM_ID_MAX;
 use crate::uct::iface::Events;
 
 use super::area::{Area, Owner};
-use super::cache;
 use super::layout::{
     BLOCK_HEAD, BLOCK_TAIL, CTRL_LEN, Ctrl, Geometry, LINE, Place, SHARED_RING, block, lines,
 };
 
-/// Lines of a long message that are fetched before it is delivered; then the processor's own
-/// guesses have caught up.
-const PREFETCH: usize = 16;
+/// Lines of a long message that are fetched before it is delivered: its headers. Who copies the
+/// payload fetches more; lines that nobody reads are better left with the sender, who will write
+/// them again.
+const PREFETCH: usize = 2;
 
 /// Where a receiver reads. It must not outlive the [`Area`] that it was made from: its owner
 /// keeps both.

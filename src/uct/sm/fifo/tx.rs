@@ -3,10 +3,10 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::sys::cache;
 use crate::sys::usermem::copy;
 
 use super::area::{Area, Owner};
-use super::cache;
 use super::layout::{BLOCK_TAIL, CTRL_LEN, Ctrl, Geometry, LINE, Place, block, lines};
 use super::share::Share;
 

@@ -1,6 +1,7 @@
 //! Hints to the processor about cache lines. They have no effect on what memory holds.
 
-use super::layout::LINE;
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 /// Fetches `lines` lines for writing, all at once: copying into them would ask for one after the
 /// other, and each comes from another processor's cache.
@@ -30,6 +31,18 @@ pub fn fetch_to_read(start: *const u8, lines: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (start, lines);
+}
+
+/// Lines of a payload that are fetched ahead; then the processor's own guesses have caught up.
+const AHEAD: usize = 16;
+
+/// Fetches the beginning of `data`, which will be read as a whole. Short data isn't worth it.
+#[inline(always)]
+pub fn expect_read(data: &[u8]) {
+    let lines = data.len() / LINE;
+    if lines > 2 {
+        fetch_to_read(data.as_ptr(), lines.min(AHEAD));
+    }
 }
 
 /// Waits for the loads before it, so that the processor doesn't run ahead into later rounds of a

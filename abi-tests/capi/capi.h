@@ -40,6 +40,7 @@ static const char *name(ucs_status_t s)
     case UCS_ERR_UNSUPPORTED: return "UNSUPPORTED";
     case UCS_ERR_NOT_CONNECTED: return "NOT_CONNECTED";
     case UCS_ERR_CONNECTION_RESET: return "CONNECTION_RESET";
+    case UCS_ERR_REJECTED: return "REJECTED";
     case UCS_ERR_ENDPOINT_TIMEOUT: return "ENDPOINT_TIMEOUT";
     default: snprintf(other, sizeof other, "status %d", (int)s); return other;
     }

@@ -195,6 +195,8 @@ def tests():
         found += [test for test in both if (name, test.tls) != ("life", "tcp")]
     # Not over shared memory alone: genuine UCX needs keepalive there, whose first round takes 20 s.
     found.append(Test("capi client_server", "tcp", body_for("client_server")))
+    found.append(Test("capi sockaddr", "tcp", body_for("sockaddr")))
+    found.append(Test("capi sockaddr, IPv6", "tcp", body_for("sockaddr", ["::1"], {"UCX_TCP_AF_PRIO": "inet6"})))
     for thresh in ("0", "1000", "inf"):
         for name in ("truncation", "datatypes", "am_basic", "am_keep"):
             found += over_both(f"capi {name}, UCX_RNDV_THRESH={thresh}", body_for(name, more={"UCX_RNDV_THRESH": thresh}), smoke=False)

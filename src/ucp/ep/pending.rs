@@ -154,7 +154,7 @@ impl Endpoint {
 
     /// Tells the peer, once, that this side of the connection is gone. If the lane has no room for
     /// that now, the endpoint lives on in the worker's queue until it has.
-    pub(super) fn say_closed(self: &Rc<Self>, kind: wireup::Kind) {
+    pub(in crate::ucp) fn say_closed(self: &Rc<Self>, kind: wireup::Kind) {
         if !self.is_wired() || !self.announced.replace(false) {
             return;
         }

@@ -5,11 +5,14 @@
 //! endpoint by socket address -- HELLO -----> connection request: the user's handler
 //!    | unwired: what is posted waits            | accepted: an endpoint to the client's address
 //! wired <-------------------- ACCEPT --------   |
+//!    |  ---------------------- WIRED --------->   | the connection is closed
 //! failed (REJECTED) <-------- REJECT -------- or refused
 //! ```
 //!
 //! The frames carry worker addresses, so that lanes are chosen as for any other endpoint; the
-//! connection over which they went is closed when both sides know each other.
+//! connection over which they went is closed when both sides know each other. A connection that
+//! ends before `WIRED` was sent fails the endpoint on either side: a client that went before it was
+//! answered, and a server whose endpoint was closed before the client knew of it.
 
 mod request;
 
@@ -17,11 +20,13 @@ use core::ffi::c_void;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-pub use request::ConnRequest;
+pub use request::{ConnRequest, Unanswered};
+
+pub(in crate::ucp) use request::refuse;
 
 use crate::ucp::worker::Worker;
 use crate::ucs::status::Result;
-use crate::uct::tcp::cm::CmListener;
+use crate::uct::tcp::cm::{CmListener, CmSettings};
 
 /// `ucp_listener_conn_callback_t`: connection request, argument.
 pub type ConnCb = unsafe extern "C" fn(*mut c_void, *mut c_void);
@@ -53,7 +58,7 @@ impl Listener {
         let context = worker.context();
         let backlog = context.config.count("LISTENER_BACKLOG");
         let backlog = backlog.and_then(|n| usize::try_from(n).ok());
-        let socket = CmListener::open(address, backlog, &context.config)?;
+        let socket = CmListener::open(address, backlog, CmSettings::read(&context.config))?;
         let address = socket.address();
         let key = worker.cm.listen(worker, socket, handler)?;
         Ok(Listener {

@@ -1,15 +1,21 @@
 //! Connection requests.
 
+use core::cell::RefCell;
 use std::net::SocketAddr;
+use std::rc::{Rc, Weak};
 
 use crate::ucp::wire::sockaddr::{Hello, encode_reject, kind};
 use crate::ucs::status::{Error, Status};
 use crate::uct::tcp::cm::{CmConn, Frame};
 
+/// The connection of a request, until it is answered. The worker ends those that are left.
+pub type Unanswered = Weak<RefCell<Option<CmConn>>>;
+
 /// A client that waits for an answer (`ucp_conn_request_h`). Dropping it is a refusal, so that no
 /// client waits for one that was forgotten.
 pub struct ConnRequest {
-    conn: Option<CmConn>,
+    conn: Rc<RefCell<Option<CmConn>>>,
+    client: SocketAddr,
     hello: Hello,
     address: Vec<u8>,
 }
@@ -17,20 +23,25 @@ pub struct ConnRequest {
 impl ConnRequest {
     pub(in crate::ucp) fn new(conn: CmConn, hello: Hello, address: &[u8]) -> ConnRequest {
         ConnRequest {
-            conn: Some(conn),
+            client: conn.peer(),
+            conn: Rc::new(RefCell::new(Some(conn))),
             hello,
             address: address.to_vec(),
         }
     }
 
-    pub fn client_address(&self) -> Option<SocketAddr> {
-        self.conn.as_ref().map(CmConn::peer)
+    pub(in crate::ucp) fn unanswered(&self) -> Unanswered {
+        Rc::downgrade(&self.conn)
+    }
+
+    pub fn client_address(&self) -> SocketAddr {
+        self.client
     }
 
     /// Addresses of this side, if known, and of the client.
-    pub(in crate::ucp) fn addresses(&self) -> Option<(Option<SocketAddr>, SocketAddr)> {
-        let conn = self.conn.as_ref()?;
-        Some((conn.local(), conn.peer()))
+    pub(in crate::ucp) fn addresses(&self) -> (Option<SocketAddr>, SocketAddr) {
+        let local = self.conn.borrow().as_ref().and_then(CmConn::local);
+        (local, self.client)
     }
 
     pub fn client_id(&self) -> u64 {
@@ -47,28 +58,29 @@ impl ConnRequest {
     }
 
     /// The connection, for the answer.
-    pub(in crate::ucp) fn into_conn(mut self) -> Option<CmConn> {
+    pub(in crate::ucp) fn into_conn(self) -> Option<CmConn> {
         self.conn.take()
     }
 
     /// Refuses the client, which gets `status`.
-    pub fn refuse(mut self, status: Error) {
-        self.answer(status.into());
+    pub fn refuse(self, status: Error) {
+        refuse(self.conn.take(), status.into());
     }
+}
 
-    fn answer(&mut self, status: Status) {
-        if let Some(conn) = self.conn.take() {
-            // A few bytes always fit into the socket's buffer, and are sent although it is closed.
-            let _ = conn.send(&Frame {
-                kind: kind::REJECT,
-                body: encode_reject(status),
-            });
-        }
+/// The client at the other end gets `status`.
+pub(in crate::ucp) fn refuse(conn: Option<CmConn>, status: Status) {
+    if let Some(conn) = conn {
+        // A few bytes always fit into the socket's buffer, and are sent although it is closed.
+        let _ = conn.send(&Frame {
+            kind: kind::REJECT,
+            body: encode_reject(status),
+        });
     }
 }
 
 impl Drop for ConnRequest {
     fn drop(&mut self) {
-        self.answer(Error::Rejected.into());
+        refuse(self.conn.take(), Error::Rejected.into());
     }
 }

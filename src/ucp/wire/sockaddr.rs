@@ -1,6 +1,7 @@
 //! What two workers say to each other when one connects to the other's socket address.
 
 use super::{Reader, Writer};
+use crate::ucp::proto::verdict::ErrorMode;
 use crate::ucs::status::Status;
 
 /// Kinds of frames.
@@ -9,8 +10,10 @@ pub mod kind {
     pub const HELLO: u8 = 1;
     /// From the server: who it is; the endpoint is made.
     pub const ACCEPT: u8 = 2;
-    /// From the server: no.
+    /// From the server: no, or not any more.
     pub const REJECT: u8 = 3;
+    /// From the client: it has the answer, and its endpoint is connected. No body.
+    pub const WIRED: u8 = 4;
 }
 
 /// Set in the numbers of connections that were made by socket address.
@@ -25,14 +28,22 @@ pub struct Hello {
     pub conn: u32,
     /// `UCP_WORKER_PARAM_FIELD_CLIENT_ID`
     pub client_id: u64,
+    /// Of the client's endpoint; the server's has the same.
+    pub mode: ErrorMode,
 }
 
 impl Hello {
-    const LEN: usize = 12;
+    const LEN: usize = 13;
 
     pub fn encode(&self, address: &[u8]) -> Vec<u8> {
         let mut body = vec![0; Self::LEN];
-        Writer::new(&mut body).u32(self.conn).u64(self.client_id);
+        let mode = match self.mode {
+            ErrorMode::None => 0,
+            ErrorMode::Peer => 1,
+            ErrorMode::Failover => 2,
+        };
+        let mut w = Writer::new(&mut body);
+        w.u32(self.conn).u64(self.client_id).u8(mode);
         body.extend_from_slice(address);
         body
     }
@@ -42,6 +53,12 @@ impl Hello {
         let hello = Hello {
             conn: r.u32()?,
             client_id: r.u64()?,
+            mode: match r.u8()? {
+                0 => ErrorMode::None,
+                1 => ErrorMode::Peer,
+                2 => ErrorMode::Failover,
+                _ => return None,
+            },
         };
         let is_client = hello.conn & (BY_SOCKADDR | SERVER) == BY_SOCKADDR;
         is_client.then_some((hello, r.0))
@@ -66,6 +83,7 @@ mod tests {
         let hello = Hello {
             conn: BY_SOCKADDR | 5,
             client_id: 77,
+            mode: ErrorMode::Peer,
         };
         let body = hello.encode(b"address");
         assert_eq!(Hello::decode(&body), Some((hello, &b"address"[..])));
@@ -75,8 +93,20 @@ mod tests {
     #[test]
     fn only_clients_say_hello() {
         for conn in [0, 5, BY_SOCKADDR | SERVER, SERVER] {
-            let hello = Hello { conn, client_id: 0 };
+            let hello = Hello {
+                conn,
+                client_id: 0,
+                mode: ErrorMode::None,
+            };
             assert_eq!(Hello::decode(&hello.encode(b"")), None);
         }
+        let mut body = Hello {
+            conn: BY_SOCKADDR,
+            client_id: 0,
+            mode: ErrorMode::None,
+        }
+        .encode(b"");
+        body[12] = 3;
+        assert_eq!(Hello::decode(&body), None);
     }
 }

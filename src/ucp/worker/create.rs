@@ -15,6 +15,8 @@ use crate::ucp::context::{Context, Features, OpenIface};
 use crate::ucp::ep::Wired;
 use crate::ucp::request::RequestPool;
 use crate::ucp::tag::TagMatching;
+use crate::ucp::wire::sockaddr::BY_SOCKADDR;
+use crate::ucp::wire::wireup;
 use crate::ucp::wireup::sockaddr::SockaddrWireup;
 use crate::ucs::status::{Error, Result};
 use crate::uct::{DeviceKind, IfaceParams};
@@ -191,6 +193,10 @@ impl Worker {
     pub fn destroy(self: Rc<Self>) {
         let endpoints: Vec<_> = self.endpoints.borrow().values().cloned().collect();
         for ep in endpoints {
+            // A client or server learns that its peer has gone.
+            if ep.origin().conn & BY_SOCKADDR != 0 {
+                ep.say_closed(wireup::Kind::Aborted);
+            }
             ep.abandon(Error::Canceled);
             ep.close_now();
         }
@@ -201,6 +207,7 @@ impl Worker {
         for req in posted {
             drop(req.take_op());
         }
+        self.cm.end();
         self.blocked.borrow_mut().clear();
         self.failed.borrow_mut().clear();
         self.one_sided.borrow_mut().clear();

@@ -132,6 +132,9 @@ impl Worker {
     pub(in crate::ucp) fn forget_endpoint(&self, ep: &Rc<Endpoint>) {
         self.endpoints.borrow_mut().remove(&ep.token());
         self.unwatch_peer(ep);
+        if self.cm.is_active() {
+            self.cm.forget_endpoint(ep.token());
+        }
         let origin = ep.peer_origin();
         self.am.forget_origin(origin);
         let mut by_origin = self.by_origin.borrow_mut();

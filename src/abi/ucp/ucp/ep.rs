@@ -108,7 +108,8 @@ unsafe fn create(worker: ucp_worker_h, params: *const ucp_ep_params_t) -> Result
     // SAFETY: forwarded to the caller.
     unsafe {
         if p.has(UCP_EP_PARAM_FIELD_CONN_REQUEST) {
-            by_request(worker, &p, options)
+            let stated = mode.map(|_| options.mode);
+            by_request(worker, &p, options, stated)
         } else if p.has(UCP_EP_PARAM_FIELD_SOCK_ADDR) {
             by_sockaddr(worker, &p, options)
         } else {
@@ -176,7 +177,8 @@ unsafe fn by_sockaddr(
     }
 }
 
-/// To a client that a listener was told of. The request is used up, also by failure.
+/// To a client that a listener was told of. The request is used up, also by failure. `mode`: how
+/// failures are handled, if the caller says so; else as the client does.
 ///
 /// # Safety
 /// As `ucp_ep_create`.
@@ -184,6 +186,7 @@ unsafe fn by_request(
     worker: ucp_worker_h,
     p: &Params<'_, ucp_ep_params_t>,
     options: EpOptions,
+    mode: Option<ErrorMode>,
 ) -> Result<ucp_ep_h, Error> {
     let request = crate::field!(p, UCP_EP_PARAM_FIELD_CONN_REQUEST, conn_request);
     let request = request.filter(|request| !request.is_null());
@@ -192,7 +195,7 @@ unsafe fn by_request(
     unsafe {
         let request = Box::from_raw(request.cast::<ConnRequest>());
         convert::with_worker(worker, |worker| {
-            let ep = worker.accept_request(*request, options)?;
+            let ep = worker.accept_request(*request, options, mode)?;
             Ok(convert::ep_handle(&ep))
         })
     }

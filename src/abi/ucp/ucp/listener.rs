@@ -141,10 +141,7 @@ pub unsafe extern "C" fn ucp_conn_request_query(
             return Error::InvalidParam.into();
         };
         if attrs.wants(UCP_CONN_REQUEST_ATTR_FIELD_CLIENT_ADDR) {
-            let Some(address) = request.client_address() else {
-                return Error::Unsupported.into();
-            };
-            let address = sockaddr::storage(&address);
+            let address = sockaddr::storage(&request.client_address());
             crate::set_field!(
                 attrs,
                 UCP_CONN_REQUEST_ATTR_FIELD_CLIENT_ADDR,

@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd, RawFd};
 
 use socket2::{Domain, Socket, Type};
 
+use super::CmSettings;
 use super::frame::{self, Bad, Frame};
 use crate::sys::net;
 use crate::ucs::status::{Error, Result};
@@ -19,6 +20,8 @@ pub struct CmConn {
     socket: Socket,
     peer: SocketAddr,
     connecting: Cell<bool>,
+    /// Found while sending.
+    failed: Cell<Option<Error>>,
     received: RefCell<Vec<u8>>,
     to_send: RefCell<Vec<u8>>,
 }
@@ -48,11 +51,15 @@ impl CmConn {
     ///
     /// # Errors
     /// As [`connect_error`], after a message.
-    pub fn connect(peer: SocketAddr, local: Option<SocketAddr>) -> Result<CmConn> {
+    pub fn connect(
+        peer: SocketAddr,
+        local: Option<SocketAddr>,
+        settings: &CmSettings,
+    ) -> Result<CmConn> {
         let start = || -> io::Result<Socket> {
             let ty = Type::STREAM.nonblocking().cloexec();
             let socket = Socket::new(Domain::for_address(peer), ty, None)?;
-            socket.set_nodelay(true)?;
+            settings.apply(&socket);
             if let Some(local) = local {
                 socket.set_reuse_address(true)?;
                 socket.bind(&local.into())?;
@@ -74,6 +81,7 @@ impl CmConn {
             socket,
             peer,
             connecting: Cell::new(connecting),
+            failed: Cell::new(None),
             received: RefCell::default(),
             to_send: RefCell::default(),
         }
@@ -109,6 +117,24 @@ impl CmConn {
     pub fn send(&self, frame: &Frame) -> Result<()> {
         let encoded = frame.encode(&mut self.to_send.borrow_mut());
         encoded.ok_or(Error::ExceedsLimit)?;
+        if self.connecting.get() {
+            // On the same host the connection exists by now, and this is one event less.
+            let to_send = &mut *self.to_send.borrow_mut();
+            match net::send(self.fd(), to_send) {
+                Ok(n) => {
+                    self.connecting.set(false);
+                    to_send.drain(..n);
+                }
+                Err(e)
+                    if matches!(
+                        e.kind(),
+                        io::ErrorKind::WouldBlock | io::ErrorKind::NotConnected
+                    ) => {}
+                // The kernel tells it once only.
+                Err(e) => self.failed.set(Some(connect_error(&e))),
+            }
+            return Ok(());
+        }
         // A failure is told by the next poll.
         let _ = self.push_out();
         Ok(())
@@ -128,6 +154,9 @@ impl CmConn {
 
     /// Moves on what can be moved, and tells what has arrived: one frame at a time.
     pub fn poll(&self) -> Polled {
+        if let Some(error) = self.failed.get() {
+            return Polled::Failed(error);
+        }
         if self.connecting.get() {
             match self.socket.take_error() {
                 Ok(Some(error)) | Err(error) => return Polled::Failed(connect_error(&error)),

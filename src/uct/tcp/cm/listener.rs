@@ -4,22 +4,28 @@ use std::cell::Cell;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, RawFd};
-use std::time::{Duration, Instant};
 
 use socket2::{Domain, Socket, Type};
 
-use super::CmConn;
-use crate::ucs::config::Config;
+use super::{CmConn, CmSettings};
 use crate::ucs::status::{Error, Result};
-
-/// How long to wait when no descriptor is left.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// See the module.
 pub struct CmListener {
     socket: Socket,
     address: SocketAddr,
-    resume_at: Cell<Option<Instant>>,
+    settings: CmSettings,
+    /// Accepting has failed, which has been said.
+    failing: Cell<bool>,
+}
+
+/// What accepting came to.
+pub enum Accepted {
+    Conn(CmConn),
+    /// Nobody waits.
+    Nobody,
+    /// This process has no descriptor or memory for another: the clients wait.
+    NoRoom,
 }
 
 impl CmListener {
@@ -32,9 +38,9 @@ impl CmListener {
     pub fn open(
         address: SocketAddr,
         backlog: Option<usize>,
-        config: &Config,
+        settings: CmSettings,
     ) -> Result<CmListener> {
-        let reuse = config.bool_("TCP_CM_REUSEADDR");
+        let reuse = settings.reuse_addr;
         let start = || -> io::Result<Socket> {
             let ty = Type::STREAM.nonblocking().cloexec();
             let socket = Socket::new(Domain::for_address(address), ty, None)?;
@@ -49,7 +55,8 @@ impl CmListener {
         Ok(CmListener {
             socket,
             address: bound.unwrap_or(address),
-            resume_at: Cell::new(None),
+            settings,
+            failing: Cell::new(false),
         })
     }
 
@@ -63,33 +70,32 @@ impl CmListener {
     }
 
     /// The next connection, if one waits.
-    pub fn accept(&self) -> Option<CmConn> {
-        if self.resume_at.get().is_some_and(|at| at > Instant::now()) {
-            return None;
-        }
-        self.resume_at.set(None);
+    pub fn accept(&self) -> Accepted {
         loop {
             match self
                 .socket
                 .accept4(libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK)
             {
                 Ok((socket, peer)) => {
-                    let _ = socket.set_nodelay(true);
+                    self.failing.set(false);
+                    self.settings.apply(&socket);
                     // Without an address of the Internet there is nobody to connect to.
                     match peer.as_socket() {
-                        Some(peer) => return Some(CmConn::new(socket, peer, false)),
+                        Some(peer) => return Accepted::Conn(CmConn::new(socket, peer, false)),
                         None => continue,
                     }
                 }
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return None,
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Accepted::Nobody,
                 Err(e) if is_about_one_connection(&e) => continue,
                 Err(e) => {
-                    crate::ucs_error!(
-                        "tcp: accepting a connection at {} failed: {e}; trying again",
-                        self.address
-                    );
-                    self.resume_at.set(Some(Instant::now() + ACCEPT_PAUSE));
-                    return None;
+                    if !self.failing.replace(true) {
+                        crate::ucs_error!(
+                            "tcp: accepting connections at {} failed, trying again until it \
+                             works: {e}",
+                            self.address
+                        );
+                    }
+                    return Accepted::NoRoom;
                 }
             }
         }
@@ -136,8 +142,22 @@ fn refuse(address: SocketAddr, reuse: bool, error: &io::Error) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::super::{Frame, Polled};
     use super::*;
+    use crate::ucs::config::Config;
+
+    fn settings() -> CmSettings {
+        CmSettings::read(&Config::default())
+    }
+
+    fn accepted(listener: &CmListener) -> Option<CmConn> {
+        match listener.accept() {
+            Accepted::Conn(conn) => Some(conn),
+            _ => None,
+        }
+    }
 
     fn until<T>(mut f: impl FnMut() -> Option<T>) -> T {
         let end = Instant::now() + Duration::from_secs(20);
@@ -160,14 +180,14 @@ mod tests {
 
     fn listener() -> CmListener {
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        CmListener::open(address, None, &Config::default()).expect("listens")
+        CmListener::open(address, None, settings()).expect("listens")
     }
 
     #[test]
     fn frames_go_both_ways() {
         let listener = listener();
         assert_ne!(listener.address().port(), 0);
-        let client = CmConn::connect(listener.address(), None).expect("connects");
+        let client = CmConn::connect(listener.address(), None, &settings()).expect("connects");
         let hello = Frame {
             kind: 1,
             body: vec![7; 60_000],
@@ -175,7 +195,7 @@ mod tests {
         client.send(&hello).expect("fits");
         let server = until(|| {
             client.poll();
-            listener.accept()
+            accepted(&listener)
         });
         let got = until(|| {
             client.poll();
@@ -202,7 +222,7 @@ mod tests {
     #[test]
     fn nobody_listening_is_told() {
         let address = listener().address();
-        let client = CmConn::connect(address, None).expect("begins");
+        let client = CmConn::connect(address, None, &settings()).expect("begins");
         let end = until(|| match client.poll() {
             Polled::Failed(error) => Some(error),
             _ => None,
@@ -216,7 +236,7 @@ mod tests {
         let listener = listener();
         let mut stranger = std::net::TcpStream::connect(listener.address()).expect("connects");
         stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("sent");
-        let server = until(|| listener.accept());
+        let server = until(|| accepted(&listener));
         let end = until(|| match server.poll() {
             Polled::Failed(error) => Some(error),
             _ => None,
@@ -227,7 +247,7 @@ mod tests {
     #[test]
     fn a_second_listener_finds_the_address_busy() {
         let first = listener();
-        let second = CmListener::open(first.address(), None, &Config::default());
+        let second = CmListener::open(first.address(), None, settings());
         assert_eq!(second.err(), Some(Error::Busy));
     }
 }

@@ -6,10 +6,12 @@
 mod conn;
 mod frame;
 mod listener;
+mod settings;
 
 pub use conn::{CmConn, Polled};
-pub use frame::{Frame, MAX_BODY};
-pub use listener::CmListener;
+pub use frame::{Frame, MAX_BODY, take as take_frame};
+pub use listener::{Accepted, CmListener};
+pub use settings::CmSettings;
 
 /// The address of the device with this IP address, as interfaces on it have it.
 pub fn device_address(ip: std::net::IpAddr) -> Vec<u8> {

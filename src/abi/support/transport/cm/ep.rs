@@ -8,7 +8,7 @@ use super::{Manager, device_name, frame, kind, local_ip, parse};
 use crate::abi::prelude::*;
 use crate::abi::support::sockaddr;
 use crate::field;
-use crate::uct::tcp::cm::{CmConn, Polled};
+use crate::uct::tcp::cm::{CmConn, CmSettings, Polled};
 
 /// How far an endpoint is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -243,7 +243,7 @@ pub unsafe fn create(params: &Params<'_, uct_ep_params_t>) -> Result<uct_ep_h, E
     let (conn, state) = unsafe {
         match request {
             Some(request) => (take(request)?, State::Connected),
-            None => (connect(params)?, State::Connecting),
+            None => (connect(manager, params)?, State::Connecting),
         }
     };
     let ep = Box::into_raw(Box::new(CmEndpoint {
@@ -297,7 +297,10 @@ pub unsafe fn create(params: &Params<'_, uct_ep_params_t>) -> Result<uct_ep_h, E
 
 /// # Safety
 /// As `uct_ep_create`.
-unsafe fn connect(params: &Params<'_, uct_ep_params_t>) -> Result<CmConn, Error> {
+unsafe fn connect(
+    manager: &Manager,
+    params: &Params<'_, uct_ep_params_t>,
+) -> Result<CmConn, Error> {
     let peer = field!(params, UCT_EP_PARAM_FIELD_SOCKADDR, sockaddr);
     let local = field!(params, UCT_EP_PARAM_FIELD_LOCAL_SOCKADDR, local_sockaddr);
     let peer = peer.filter(|peer| !peer.is_null());
@@ -309,7 +312,7 @@ unsafe fn connect(params: &Params<'_, uct_ep_params_t>) -> Result<CmConn, Error>
             Some(local) => Some(sockaddr::read((*local).addr)?),
             None => None,
         };
-        CmConn::connect(peer, local)
+        CmConn::connect(peer, local, &CmSettings::read(&manager.config))
     }
 }
 

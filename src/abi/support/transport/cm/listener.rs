@@ -8,7 +8,7 @@ use super::{Manager, device_name, frame, kind, local_ip, parse, remote_data, soc
 use crate::abi::prelude::*;
 use crate::abi::support::sockaddr;
 use crate::field;
-use crate::uct::tcp::cm::{CmConn, CmListener, Frame, Polled};
+use crate::uct::tcp::cm::{Accepted, CmConn, CmListener, CmSettings, Frame, Polled};
 
 /// Clients that have not said what they want; more are turned away.
 const MAX_SILENT: usize = 256;
@@ -57,7 +57,7 @@ impl Listener {
         };
         let listener = Box::into_raw(Box::new(Listener {
             c: uct_listener { cm },
-            socket: CmListener::open(address, backlog, &manager.config)?,
+            socket: CmListener::open(address, backlog, CmSettings::read(&manager.config))?,
             silent: RefCell::default(),
             callback: Some(callback),
             arg: arg.unwrap_or(core::ptr::null_mut()),
@@ -101,7 +101,7 @@ impl Listener {
 
     pub(super) fn progress(&self) -> c_uint {
         while self.silent.borrow().len() < MAX_SILENT
-            && let Some(conn) = self.socket.accept()
+            && let Accepted::Conn(conn) = self.socket.accept()
         {
             let until = Instant::now() + SILENCE;
             self.silent.borrow_mut().push((conn, until));

@@ -5,14 +5,16 @@
 //! endpoint by socket address -- HELLO -----> connection request: the user's handler
 //!    | unwired: what is posted waits            | accepted: an endpoint to the client's address
 //! wired <-------------------- ACCEPT --------   |
-//!    |  ---------------------- WIRED --------->   | the connection is closed
+//!    |  ---------------------- WIRED --------->   |
+//! closes <--------------------- END ---------- closes afterwards
 //! failed (REJECTED) <-------- REJECT -------- or refused
 //! ```
 //!
 //! The frames carry worker addresses, so that lanes are chosen as for any other endpoint; the
 //! connection over which they went is closed when both sides know each other. A connection that
 //! ends before `WIRED` was sent fails the endpoint on either side: a client that went before it was
-//! answered, and a server whose endpoint was closed before the client knew of it.
+//! answered, and a server whose endpoint was closed before the client knew of it. It is the client
+//! that closes first, so that no connection lingers in the kernel at the server's port.
 
 mod request;
 

@@ -14,6 +14,8 @@ pub mod kind {
     pub const REJECT: u8 = 3;
     /// From the client: it has the answer, and its endpoint is connected. No body.
     pub const WIRED: u8 = 4;
+    /// From the server: it knows that, and the client may close. No body.
+    pub const END: u8 = 5;
 }
 
 /// Set in the numbers of connections that were made by socket address.

@@ -3,6 +3,7 @@
 mod clients;
 mod sockets;
 
+use core::cell::Cell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
@@ -21,6 +22,11 @@ use crate::uct::tcp::cm::{CmConn, Frame, Polled};
 
 /// Events taken at once.
 const EVENTS: usize = 32;
+
+/// Sends a few bytes; that the other side has gone is found when it is read from.
+fn say(conn: &CmConn, kind: u8, body: Vec<u8>) {
+    let _ = conn.send(&Frame { kind, body });
+}
 
 impl Worker {
     /// An endpoint to whoever listens at `remote`; `local`: where to connect from;
@@ -146,18 +152,20 @@ impl Worker {
         match socket {
             Socket::Listener(listener, _) => self.take_clients(key, listener),
             Socket::Silent(place, listener) => self.silent_ready(key, place, *listener),
-            Socket::Answered(conn, token) => self.answered_ready(key, conn, *token),
+            Socket::Answered(conn, token, knows) => {
+                if !self.answered_client(conn, *token, knows) {
+                    self.cm.remove(key);
+                }
+            }
             Socket::Client(conn, token, answered) => match conn.poll() {
                 Polled::Nothing => {}
                 Polled::Frame(frame) if frame.kind == kind::ACCEPT && !answered.get() => {
-                    // The server closes when it has read this.
                     answered.set(true);
-                    let wired = Frame {
-                        kind: kind::WIRED,
-                        body: Vec::new(),
-                    };
-                    let _ = conn.send(&wired);
+                    say(conn, kind::WIRED, Vec::new());
                     self.server_accepts(*token, &frame);
+                }
+                Polled::Frame(frame) if frame.kind == kind::END && answered.get() => {
+                    self.cm.remove(key);
                 }
                 Polled::Frame(frame) => {
                     self.cm.remove(key);
@@ -174,27 +182,32 @@ impl Worker {
         }
     }
 
-    /// What a client that was accepted has to say.
-    fn answered_ready(&self, key: u64, conn: &CmConn, token: u64) {
+    /// What a client that was accepted has to say. False at the end.
+    fn answered_client(&self, conn: &CmConn, token: u64, knows: &Cell<bool>) -> bool {
         let polled = conn.poll();
-        if matches!(polled, Polled::Nothing) {
-            return;
-        }
-        match (polled, self.endpoint_by_token(token)) {
-            (Polled::Frame(frame), Some(ep)) if frame.kind == kind::WIRED => {
-                ep.set_announced(true);
+        let ep = self.endpoint_by_token(token);
+        match polled {
+            Polled::Nothing => return true,
+            Polled::Frame(frame) if frame.kind == kind::WIRED && !knows.replace(true) => {
+                match ep {
+                    Some(ep) => {
+                        ep.set_announced(true);
+                        say(conn, kind::END, Vec::new());
+                    }
+                    // Closed before the client knew of it.
+                    None => {
+                        let status = Error::ConnectionReset.into();
+                        say(conn, kind::REJECT, encode_reject(status));
+                    }
+                }
+                return true;
             }
-            (Polled::Frame(_), None) => {
-                // Closed before the client knew of it.
-                let _ = conn.send(&Frame {
-                    kind: kind::REJECT,
-                    body: encode_reject(Error::ConnectionReset.into()),
-                });
-            }
-            (_, Some(ep)) => ep.fail(Error::ConnectionReset),
             _ => {}
         }
-        self.cm.remove(key);
+        if let (Some(ep), false) = (ep, knows.get()) {
+            ep.fail(Error::ConnectionReset);
+        }
+        false
     }
 
     fn server_accepts(&self, token: u64, frame: &Frame) {

@@ -28,8 +28,9 @@ pub(super) enum Socket {
     Listener(CmListener, Handler),
     /// A client of this listener that has not said who it is; taken out when it has.
     Silent(RefCell<Option<CmConn>>, u64),
-    /// A client that is being answered, for the endpoint with this token.
-    Answered(CmConn, u64),
+    /// A client that is being answered, for the endpoint with this token. True when it has the
+    /// answer.
+    Answered(CmConn, u64, Cell<bool>),
     /// The way to a server, for the endpoint with this token. True when the server has answered.
     Client(CmConn, u64, Cell<bool>),
 }
@@ -47,14 +48,14 @@ impl Socket {
         match self {
             Socket::Listener(listener, _) => Some((listener.fd(), epoll::IN)),
             Socket::Silent(conn, ..) => conn.borrow().as_ref().map(of),
-            Socket::Answered(conn, _) | Socket::Client(conn, ..) => Some(of(conn)),
+            Socket::Answered(conn, ..) | Socket::Client(conn, ..) => Some(of(conn)),
         }
     }
 
     /// Of the endpoint that it is for.
     fn token(&self) -> Option<u64> {
         match self {
-            Socket::Answered(_, token) | Socket::Client(_, token, _) => Some(*token),
+            Socket::Answered(_, token, _) | Socket::Client(_, token, _) => Some(*token),
             _ => None,
         }
     }
@@ -155,7 +156,7 @@ impl SockaddrWireup {
             kind: kind::ACCEPT,
             body,
         })?;
-        self.insert(worker, Socket::Answered(conn, token))
+        self.insert(worker, Socket::Answered(conn, token, Cell::new(false)))
             .map(|_| ())
     }
 

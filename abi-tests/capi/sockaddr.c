@@ -1,6 +1,7 @@
 /* Client and server by socket address, beyond `client_server`: requests that are kept, forgotten,
  * refused at once or late, outlived by nobody; what queries say; who decides about error handling;
- * which end learns of the other's close; where a client connects from. usage: sockaddr [ADDRESS] */
+ * which end learns of the other's close; where a client connects from. 
+ * usage: sockaddr [ADDRESS [forgotten]] */
 #include "capi.h"
 #include <arpa/inet.h>
 #include <net/if.h>
@@ -596,14 +597,16 @@ int main(int argc, char **argv)
     server_first();
     modes();
     bad_arguments();
-    forgotten();
+    if (argc > 2) forgotten();
     ucp_listener_destroy(l);
     ucp_worker_release_address(B.w, B.addr);
     ucp_worker_destroy(B.w);
     ucp_cleanup(B.ctx);
     B.w = NULL;
-    for (double end = now() + 1; failed_times < 3 && now() < end;) progress();
-    printf("without the server's worker: the clients %s\n", failed_times == 3 ? "are told" : "wait");
+    if (argc > 2) {
+        UNTIL(failed_times == 3);
+        printf("without the server's worker: the clients are told %s\n", name(failed_with));
+    }
     ucp_worker_release_address(A.w, A.addr);
     ucp_worker_destroy(A.w);
     ucp_cleanup(A.ctx);

@@ -8,20 +8,33 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::os::fd::RawFd;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
 
 use crate::sys::epoll::{self, Epoll, Event, TimerFd};
+use crate::sys::event::random_u64;
 use crate::ucp::listener::{ConnRequest, Handler, Unanswered, refuse};
 use crate::ucp::wire::sockaddr::{BY_SOCKADDR, Hello, SERVER, kind};
 use crate::ucp::worker::Worker;
 use crate::ucp::worker::ids::IdTable;
 use crate::ucs::status::{Error, Result};
-use crate::uct::tcp::cm::{CmConn, CmListener, CmSettings, Frame};
+use crate::uct::tcp::cm::{CmConn, CmListener, CmSettings, Frame, Polled};
 
 /// The key of the timer; ids of sockets have a generation below it.
 pub(super) const TIMER: u64 = u64::MAX;
+
+/// How often a client tries another socket, and the pauses before that, which double.
+const DIALS: u32 = 7;
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LAST_PAUSE: Duration = Duration::from_secs(2);
+
+/// A client that has no connection yet, and when it shall try again.
+pub(super) struct Dialing {
+    key: u64,
+    at: Instant,
+    attempt: u32,
+}
 
 /// A socket, and what it is for.
 pub(super) enum Socket {
@@ -75,6 +88,8 @@ pub struct SockaddrWireup {
     pub(super) silent: Cell<usize>,
     /// No client is accepted before that.
     pub(super) paused: Cell<Option<Instant>>,
+    /// Clients that have no connection yet.
+    pub(super) dialing: RefCell<Vec<Dialing>>,
     /// Requests that users have; some may have been answered.
     unanswered: RefCell<Vec<Unanswered>>,
     next_conn: Cell<u32>,
@@ -139,9 +154,70 @@ impl SockaddrWireup {
             body,
         };
         socket.send(&frame)?;
-        let local = socket.local();
-        self.insert(worker, Socket::Client(socket, token, Cell::new(false)))?;
-        Ok(local)
+        let at = socket.local();
+        let key = self.insert(worker, Socket::Client(socket, token, Cell::new(false)))?;
+        if local.is_none() && self.settings(worker).syn_cnt.is_none() {
+            self.dial_later(key, 0);
+        }
+        Ok(at)
+    }
+
+    /// Looks again at a client that has no connection yet.
+    fn dial_later(&self, key: u64, attempt: u32) {
+        let Some(socket) = self.find(key) else { return };
+        let Socket::Client(conn, ..) = &*socket else {
+            return;
+        };
+        if conn.is_connecting() && attempt < DIALS {
+            // Clients that began together shall not come together again.
+            let pause = (FIRST_PAUSE * (1 << attempt)).min(LAST_PAUSE);
+            let spread = pause.mul_f64(f64::from(random_u64() as u16) / 65536.0);
+            let at = Instant::now() + pause / 2 + spread;
+            self.dialing.borrow_mut().push(Dialing { key, at, attempt });
+            self.wake_at(at);
+        }
+    }
+
+    /// Clients that have waited long enough for a connection try another.
+    pub(super) fn dial_again(&self, worker: &Worker, now: Instant) {
+        let all = self.dialing.take();
+        let (due, later): (Vec<_>, Vec<_>) = all.into_iter().partition(|d| d.at <= now);
+        if let Some(first) = later.iter().map(|d| d.at).min() {
+            self.wake_at(first);
+        }
+        self.dialing.replace(later);
+        for Dialing { key, attempt, .. } in due {
+            let Some(socket) = self.find(key) else {
+                continue;
+            };
+            let Socket::Client(conn, token, _) = &*socket else {
+                continue;
+            };
+            // A failure is left to the socket that is there.
+            if !conn.is_connecting() || matches!(conn.poll(), Polled::Failed(_)) {
+                continue;
+            }
+            if !conn.is_connecting() {
+                continue;
+            }
+            let Ok(fresh) = conn.again(self.settings(worker)) else {
+                continue;
+            };
+            let ends = (fresh.local(), fresh.peer());
+            self.remove(key);
+            let client = Socket::Client(fresh, *token, Cell::new(false));
+            match (
+                self.insert(worker, client),
+                worker.endpoint_by_token(*token),
+            ) {
+                (Ok(key), Some(ep)) => {
+                    ep.set_sockaddrs(ends.0, ends.1);
+                    self.dial_later(key, attempt + 1);
+                }
+                (Err(error), Some(ep)) => ep.fail(error),
+                _ => {}
+            }
+        }
     }
 
     /// Answers a client whose endpoint has been made.

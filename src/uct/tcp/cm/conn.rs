@@ -76,6 +76,21 @@ impl CmConn {
         Ok(CmConn::new(socket, peer, true))
     }
 
+    /// The same on a new socket: the first has had no answer, as when the listener's queue was
+    /// full. The kernel asks again too, but after pauses that soon are very long.
+    ///
+    /// # Errors
+    /// As [`CmConn::connect`].
+    pub fn again(&self, settings: &CmSettings) -> Result<CmConn> {
+        let conn = CmConn::connect(self.peer, None, settings)?;
+        conn.to_send.swap(&self.to_send);
+        Ok(conn)
+    }
+
+    pub fn is_connecting(&self) -> bool {
+        self.connecting.get()
+    }
+
     pub(super) fn new(socket: Socket, peer: SocketAddr, connecting: bool) -> CmConn {
         CmConn {
             socket,

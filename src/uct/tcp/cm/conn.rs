@@ -87,10 +87,6 @@ impl CmConn {
         Ok(conn)
     }
 
-    pub fn is_connecting(&self) -> bool {
-        self.connecting.get()
-    }
-
     pub(super) fn new(socket: Socket, peer: SocketAddr, connecting: bool) -> CmConn {
         CmConn {
             socket,

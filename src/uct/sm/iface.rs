@@ -28,12 +28,11 @@ bitflags! {
     struct Special: u32 {
         /// It is running already.
         const BUSY = 1 << 0;
-        const ARMED = 1 << 1;
-        const CLOSING = 1 << 2;
+        const CLOSING = 1 << 1;
         /// More than one private ring is in use.
-        const MANY = 1 << 3;
+        const MANY = 1 << 2;
         /// The shared ring has senders.
-        const SHARED = 1 << 4;
+        const SHARED = 1 << 3;
     }
 }
 
@@ -218,9 +217,6 @@ impl SmIface {
         if generation != self.generation.get() {
             self.rescan(generation);
         }
-        if special.contains(Special::ARMED) {
-            self.disarm();
-        }
         self.mark(Special::BUSY, true);
         let count = self.poll_rings(events);
         self.mark(Special::BUSY, false);
@@ -228,16 +224,6 @@ impl SmIface {
             self.free_closed();
         }
         count
-    }
-
-    #[cold]
-    fn disarm(&self) {
-        self.mark(Special::ARMED, false);
-        if !self.area.disarm()
-            && let Some(bell) = &self.bell
-        {
-            bell.clear();
-        }
     }
 
     fn remote(&self, address: &[u8]) -> Result<Rc<Remote>> {
@@ -374,10 +360,11 @@ impl Iface for SmIface {
         bell.clear();
         self.area.arm();
         if !self.is_idle() {
-            self.disarm();
+            self.area.disarm();
             return Ok(Arm::Busy);
         }
-        self.mark(Special::ARMED, true);
+        // Progress leaves it so until a sender rings, and the bell ringing until the next arming:
+        // a program may sleep again without arming anew, and misses nothing that way.
         Ok(Arm::Armed)
     }
 }

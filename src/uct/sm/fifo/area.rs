@@ -252,9 +252,9 @@ impl Area {
         fence(Ordering::SeqCst);
     }
 
-    /// Takes the flag back; false if a sender took it, and rings or has rung.
-    pub fn disarm(&self) -> bool {
-        self.word32(ARMED).swap(0, Ordering::SeqCst) != 0
+    /// Takes the flag back; a sender that was faster rings or has rung.
+    pub fn disarm(&self) {
+        self.word32(ARMED).store(0, Ordering::SeqCst);
     }
 
     /// For senders, after publishing: true if the receiver sleeps and this sender is to ring.

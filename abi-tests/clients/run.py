@@ -39,11 +39,13 @@ def all_tests():
     import io_demo
     import mpi
     import mpi4py_suite
+    import nixl_py
     import shmem
     import tools
     import ucxx_py
 
-    return mpi.tests() + shmem.tests() + capi.tests() + tools.tests() + mpi4py_suite.tests() + io_demo.tests() + ucxx_py.tests()
+    suites = (mpi, shmem, capi, tools, mpi4py_suite, io_demo, ucxx_py, nixl_py)
+    return [test for suite in suites for test in suite.tests()]
 
 
 def chosen(options):

@@ -100,8 +100,11 @@ impl Worker {
         }
         ep.peer_has_closed();
         if ep.is_owned() && ep.error_mode() != ErrorMode::None {
-            // To a user who handles errors the end of the connection is one.
-            ep.fail(Error::ConnectionReset);
+            // To a user who handles errors the end of the connection is one; but between workers
+            // that know each other by their addresses, an orderly close concerns one side only.
+            if aborted || origin.conn & BY_SOCKADDR != 0 {
+                ep.fail(Error::ConnectionReset);
+            }
         }
         if !ep.is_held() {
             ep.drop_unowned();

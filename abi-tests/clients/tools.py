@@ -1,7 +1,7 @@
 """Genuine UCX's own tools, of both versions, over the libraries under test: ucx_perftest, ucx_info."""
 import os
-import random
 import re
+import signal
 import socket
 import time
 
@@ -87,6 +87,51 @@ AM = [("ucp_am_lat", 8, 500), ("ucp_am_lat", 8192, 300), ("ucp_am_bw", 8, 5000),
 RMA = [("ucp_put_lat", 8, 500), ("ucp_put_bw", 8, 2000), ("ucp_put_bw", 1 << 20, 50), ("ucp_get", 8, 500), ("ucp_get", 1 << 20, 50)]
 AMO = [(f"ucp_{op}", size, 500) for op in ("add", "fadd", "swap", "cswap") for size in (4, 8)]
 
+STREAM = [("stream_lat", 8, 1000), ("stream_lat", 8192, 500), ("stream_lat", 1 << 20, 50),
+          ("stream_bw", 8, 20000), ("stream_bw", 8192, 5000), ("stream_bw", 1 << 20, 100)]
+# One of each kind, for the ways to run them all.
+EACH = [TAG[0], TAG[6], AM[1], AM[3], STREAM[1], STREAM[5], RMA[1], RMA[3], AMO[2]]
+# Without those that wait for memory: they write without a wake-up, with genuine UCX too.
+MESSAGES = [TAG[0], TAG[7], AM[1], AM[3], STREAM[1], STREAM[5]]
+
+
+def interrupted(version):
+    """Ctrl-C of one side: the other ends within seconds and says so by its exit status."""
+    def body(ctx, tls):
+        lib = library(ctx, version)
+        # Shared memory tells of a death only when it is asked.
+        env = where.environ(lib, tls, UCX_WARN_UNUSED_ENV_VARS="n", UCX_KEEPALIVE_INTERVAL="500ms")
+        for whom in ("client", "server"):
+            port = str(free_port())
+            both = {"server": proc.Background([BINARIES[version][0], "-p", port], env)}
+            until = time.monotonic() + 10
+            while not listening(int(port)):
+                if time.monotonic() > until:
+                    raise Failure("the server does not listen")
+                time.sleep(0.02)
+            command = [BINARIES[version][0], "-p", port, "127.0.0.1", "-e", "-t", "tag_bw", "-s", "8192", "-n", "1000000000"]
+            both["client"] = proc.Background(command, env)
+            time.sleep(1.5)
+            if any(b.p.poll() is not None for b in both.values()):
+                raise Failure("a side ended before it was interrupted")
+            mapped = proc.Watch()
+            mapped.look()
+            both[whom].p.send_signal(signal.SIGINT)
+            said = {}
+            for name in sorted(both, key=lambda name: name != whom):
+                said[name] = both[name].finish(10)
+            ctx.last = proc.Result(0, "\n".join(f"--- {name}\n{out}" for name, (_, out) in said.items()), False, mapped.seen, 0)
+            for name, (rc, out) in said.items():
+                if rc is None:
+                    raise Failure(f"the {whom} was interrupted, and the {name} did not end within 10 s")
+                if rc == 0 and name != whom:
+                    raise Failure(f"the {whom} was interrupted, and the {name} ended with 0")
+                if "ssertion" in out:
+                    raise Failure(f"the {whom} was interrupted, and the {name} speaks of an assertion")
+            mapped_only({pid: files for pid, files in mapped.seen.items() if files}, lib, 2)
+
+    return body
+
 
 def loopback(version):
     """Client and server in one process."""
@@ -131,9 +176,19 @@ def tests():
         found += over_both(f"ucx_perftest {version} AM", perftest(version, AM))
         found += over_both(f"ucx_perftest {version} RMA", perftest(version, RMA))
         found += over_both(f"ucx_perftest {version} atomics", perftest(version, AMO))
-        found += over_both(f"ucx_perftest {version} two threads", perftest(version, [AM[1], RMA[1], RMA[3], AMO[2]], ("-T", "2", "-M", "multi")), smoke=False)
-        # One-sided tests wait for memory that is written without a wake-up, with genuine UCX too.
-        found += over_both(f"ucx_perftest {version} AM, sleeping", perftest(version, AM[1:3], ("-E", "sleep")), smoke=False)
+        for mode in ("recv", "recv_data"):
+            cases = STREAM if mode == "recv" else [(test, size, n // 5) for test, size, n in STREAM]
+            found += over_both(f"ucx_perftest {version} stream, {mode}", perftest(version, cases, ("-r", mode)))
+        found += over_both(f"ucx_perftest {version} stream, vectors", perftest(version, [("stream_bw", "100,4000,300", 2000), ("stream_lat", "8,8", 500)], ("-D", "iov")), smoke=False)
+        found += over_both(f"ucx_perftest {version} error handling", perftest(version, EACH, ("-e",)))
+        for threads, mode in ((2, "multi"), (4, "multi"), (2, "serialized"), (2, "single")):
+            found += over_both(f"ucx_perftest {version} {threads} threads, {mode}", perftest(version, EACH, ("-T", str(threads), "-M", mode)), smoke=(threads, mode) == (2, "multi"))
+        for mode in ("serialized", "single"):
+            found += over_both(f"ucx_perftest {version} one thread, {mode}", perftest(version, EACH, ("-M", mode)), smoke=False)
+        found += over_both(f"ucx_perftest {version} sleeping", perftest(version, MESSAGES, ("-E", "sleep")))
+        # Not with recv_data, for which ucx_perftest never wakes up, with genuine UCX either.
+        found += over_both(f"ucx_perftest {version} stream, recv, sleeping", perftest(version, STREAM, ("-r", "recv", "-E", "sleep")), smoke=False)
+        found += over_both(f"ucx_perftest {version} interrupted", interrupted(version))
         found.append(Test(f"ucx_info {version}", None, info(version)))
     found += over_both("ucx_perftest 1.22.0 loopback", loopback("1.22.0"))
     return found

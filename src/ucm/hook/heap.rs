@@ -5,7 +5,7 @@
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use super::in_libc;
+use super::{in_libc, valgrind};
 use crate::sys::symbols::definition;
 use crate::ucm::calls;
 
@@ -26,7 +26,8 @@ pub(super) fn prepare(blocks: bool) -> Vec<(&'static CStr, usize)> {
     let (Some(free), Some(realloc)) = (free, realloc) else {
         return Vec::new();
     };
-    if in_libc(c"free") != Some(free) || in_libc(c"realloc") != Some(realloc) {
+    let other = in_libc(c"free") != Some(free) || in_libc(c"realloc") != Some(realloc);
+    if other || valgrind::is_running() {
         return Vec::new();
     }
     // SAFETY: parameters and values as documented. One arena: the others' memory is given back by

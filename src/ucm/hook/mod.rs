@@ -8,6 +8,7 @@ mod dlopen;
 mod elf;
 mod heap;
 mod reloc;
+mod valgrind;
 
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};

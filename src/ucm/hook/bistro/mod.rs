@@ -9,13 +9,12 @@
 //! which the others leave; then the loop becomes the jump.
 
 mod near;
-mod valgrind;
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
-use super::{Call, definitions};
+use super::{Call, definitions, valgrind};
 use crate::sys::process::page_size;
 use crate::ucm::orig;
 use crate::ucm::settings::Settings;

@@ -14,6 +14,8 @@
 
 mod pending;
 #[allow(unsafe_code)]
+mod region;
+#[allow(unsafe_code)]
 mod slots;
 mod span;
 mod table;
@@ -25,9 +27,11 @@ use parking_lot::{Mutex, MutexGuard};
 use smallvec::SmallVec;
 
 use pending::{Noted, Pending};
+use region::Kept;
 use slots::{Acquired, Slot, SlotRef, Slots};
 use table::Table;
 
+pub use region::Region;
 pub use span::{Access, Span};
 
 use crate::ucm::{self, Watch};
@@ -112,12 +116,7 @@ pub struct Cache<R: Registrar> {
     _watch: Option<Watch<Pending>>,
 }
 
-/// A registration in use.
-pub struct Region<R: Registrar> {
-    shared: Arc<Shared<R>>,
-    slot: SlotRef<R::Handle>,
-}
-
+/// Kept by the cache's handle, and by every registration until it was deregistered.
 struct Shared<R: Registrar> {
     pending: Arc<Pending>,
     /// [`ucm::forks`] when the cache was looked through last.
@@ -167,10 +166,7 @@ impl<R: Registrar> Cache<R> {
             Some(slot) => slot,
             None => self.shared.look_up(span, access)?,
         };
-        Ok(Region {
-            shared: self.shared.clone(),
-            slot,
-        })
+        Ok(Region::new(&self.shared, slot))
     }
 
     /// Deregisters what lies in memory that was unmapped meanwhile. Lookups do so as well.
@@ -178,7 +174,7 @@ impl<R: Registrar> Cache<R> {
         let mut dead = Dead::new();
         let state = self.shared.lock(&mut dead);
         drop(state);
-        self.shared.bury(dead);
+        self.shared.clone().bury(dead);
     }
 
     /// Takes everything out.
@@ -200,32 +196,6 @@ impl<R: Registrar> Cache<R> {
 impl<R: Registrar> Drop for Cache<R> {
     fn drop(&mut self) {
         self.purge();
-    }
-}
-
-impl<R: Registrar> Region<R> {
-    /// The registration.
-    #[inline]
-    pub fn handle(&self) -> &R::Handle {
-        self.shared.handle(self)
-    }
-
-    /// What is registered: what was asked for, or more.
-    pub fn span(&self) -> Span {
-        self.slot.span()
-    }
-
-    pub fn access(&self) -> Access {
-        self.slot.access()
-    }
-}
-
-impl<R: Registrar> Drop for Region<R> {
-    #[inline]
-    fn drop(&mut self) {
-        if self.slot.release() {
-            self.shared.bury(Dead::from_slice(&[self.slot]));
-        }
     }
 }
 
@@ -260,7 +230,7 @@ impl<R: Registrar> Shared<R> {
 
     /// The fast way.
     #[inline]
-    fn hinted(&self, span: Span, access: Access) -> Option<SlotRef<R::Handle>> {
+    fn hinted(self: &Arc<Self>, span: Span, access: Access) -> Option<SlotRef<R::Handle>> {
         if !self.pending.is_empty() || self.forks.load(Ordering::Relaxed) != ucm::forks() {
             return None;
         }
@@ -274,7 +244,7 @@ impl<R: Registrar> Shared<R> {
                     return Some(slot);
                 }
                 Acquired::No => {}
-                Acquired::Another => self.give_back(slot),
+                Acquired::Another => self.clone().give_back(slot),
             }
         }
         None
@@ -293,7 +263,7 @@ impl<R: Registrar> Shared<R> {
 
     /// The slow way.
     #[cold]
-    fn look_up(&self, span: Span, access: Access) -> Result<SlotRef<R::Handle>> {
+    fn look_up(self: &Arc<Self>, span: Span, access: Access) -> Result<SlotRef<R::Handle>> {
         let mut dead = Dead::new();
         let mut state = self.lock(&mut dead);
         state.stats.slow_lookups += 1;
@@ -311,12 +281,12 @@ impl<R: Registrar> Shared<R> {
             self.hint(span, slot, tick);
         }
         drop(state);
-        self.bury(dead);
+        self.clone().bury(dead);
         found
     }
 
     fn register(
-        &self,
+        self: &Arc<Self>,
         state: &mut State<R::Handle>,
         asked: Span,
         access: Access,
@@ -422,7 +392,7 @@ impl<R: Registrar> Shared<R> {
     }
 
     /// Deregisters. Not under the lock.
-    fn bury(&self, dead: Dead<R::Handle>) {
+    fn bury(self: Arc<Self>, dead: Dead<R::Handle>) {
         if dead.is_empty() {
             return;
         }
@@ -432,10 +402,15 @@ impl<R: Registrar> Shared<R> {
     }
 
     #[cold]
-    fn give_back(&self, slot: SlotRef<R::Handle>) {
+    fn give_back(self: Arc<Self>, slot: SlotRef<R::Handle>) {
         if slot.release() {
-            self.bury(Dead::from_slice(&[slot]));
+            self.bury_one(slot);
         }
+    }
+
+    #[cold]
+    fn bury_one(self: Arc<Self>, slot: SlotRef<R::Handle>) {
+        self.bury(Dead::from_slice(&[slot]));
     }
 }
 
@@ -448,27 +423,22 @@ impl<R: Registrar> Shared<R> {
         unsafe { SlotRef::from_ptr(hint) }
     }
 
-    #[inline]
-    fn handle<'a>(&self, region: &'a Region<R>) -> &'a R::Handle {
-        // SAFETY: a region holds a reference.
-        unsafe { region.slot.handle() }
-    }
-
     fn fill(
-        &self,
+        self: &Arc<Self>,
         slot: SlotRef<R::Handle>,
         span: Span,
         access: Access,
         tick: u64,
         handle: R::Handle,
     ) {
+        Kept::keep(self);
         // SAFETY: from the free slots, under the lock.
         unsafe { slot.fill(span, access, tick, handle) };
     }
 
     /// For who was told to take it out; once. A registration that the parent of this process made
     /// stays the parent's.
-    fn deregister(&self, slot: SlotRef<R::Handle>) {
+    fn deregister(self: &Arc<Self>, slot: SlotRef<R::Handle>) {
         // SAFETY: told by `release` or `invalidate`.
         let handle = unsafe { slot.take() };
         if slot.owner() == std::process::id() {
@@ -476,6 +446,8 @@ impl<R: Registrar> Shared<R> {
         } else {
             core::mem::forget(handle);
         }
+        // SAFETY: kept when the slot was filled; once.
+        unsafe { Kept::let_go(self) };
     }
 }
 

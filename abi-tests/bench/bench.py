@@ -30,7 +30,7 @@ PERFTEST = [(f"tag latency {s} B", "lat", "tag_lat", s, n) for s, n in LAT]
 PERFTEST += [(f"tag bandwidth {s} B", "bw", "tag_bw", s, n) for s, n in BW]
 # ucx_perftest measures gets and atomics in a stream only: one at a time is the latency.
 for what, lat, bw in [("AM", "ucp_am_lat", "ucp_am_bw"), ("put", "ucp_put_lat", "ucp_put_bw"),
-                      ("get", "ucp_get -O 1", "ucp_get")]:
+                      ("get", "ucp_get -O 1", "ucp_get"), ("stream", "stream_lat", "stream_bw")]:
     PERFTEST += [(f"{what} latency {s} B", "lat", lat, s, n) for s, n in LAT]
     PERFTEST += [(f"{what} bandwidth {s} B", "bw", bw, s, n) for s, n in BW]
 PERFTEST += [("fetch-add latency 8 B", "lat", "ucp_fadd -O 1", 8, 200000),

@@ -179,16 +179,21 @@ def tests():
         for mode in ("recv", "recv_data"):
             cases = STREAM if mode == "recv" else [(test, size, n // 5) for test, size, n in STREAM]
             found += over_both(f"ucx_perftest {version} stream, {mode}", perftest(version, cases, ("-r", mode)))
-        found += over_both(f"ucx_perftest {version} stream, vectors", perftest(version, [("stream_bw", "100,4000,300", 2000), ("stream_lat", "8,8", 500)], ("-D", "iov")), smoke=False)
+        vectors = [("stream_bw", "100,4000,300", 2000), ("stream_lat", "8,8", 500)]
+        found += over_both(f"ucx_perftest {version} stream, vectors", perftest(version, vectors, ("-D", "iov")), smoke=False)
         found += over_both(f"ucx_perftest {version} error handling", perftest(version, EACH, ("-e",)))
         for threads, mode in ((2, "multi"), (4, "multi"), (2, "serialized"), (2, "single")):
-            found += over_both(f"ucx_perftest {version} {threads} threads, {mode}", perftest(version, EACH, ("-T", str(threads), "-M", mode)), smoke=(threads, mode) == (2, "multi"))
+            smoke = (threads, mode) == (2, "multi")
+            found += over_both(f"ucx_perftest {version} {threads} threads, {mode}",
+                               perftest(version, EACH, ("-T", str(threads), "-M", mode)), smoke)
         for mode in ("serialized", "single"):
             found += over_both(f"ucx_perftest {version} one thread, {mode}", perftest(version, EACH, ("-M", mode)), smoke=False)
         found += over_both(f"ucx_perftest {version} sleeping", perftest(version, MESSAGES, ("-E", "sleep")))
         # Not with recv_data, for which ucx_perftest never wakes up, with genuine UCX either.
-        found += over_both(f"ucx_perftest {version} stream, recv, sleeping", perftest(version, STREAM, ("-r", "recv", "-E", "sleep")), smoke=False)
-        found += over_both(f"ucx_perftest {version} interrupted", interrupted(version))
+        found += over_both(f"ucx_perftest {version} stream, recv, sleeping",
+                           perftest(version, STREAM, ("-r", "recv", "-E", "sleep")), smoke=False)
+        if version == "1.22.0":  # 1.13.1 only prints that its peer is gone, and goes on
+            found += over_both(f"ucx_perftest {version} interrupted", interrupted(version))
         found.append(Test(f"ucx_info {version}", None, info(version)))
     found += over_both("ucx_perftest 1.22.0 loopback", loopback("1.22.0"))
     return found

@@ -298,8 +298,7 @@ static void all_refused(void)
     HOLDS(UCS_PTR_IS_ERR(ucp_get_nbx(A.ep, in[0], 8, (uint64_t)theirs.at, key, &plain)));
     HOLDS(UCS_PTR_IS_ERR(ucp_atomic_op_nbx(A.ep, UCP_ATOMIC_OP_ADD, &one, 1, (uint64_t)theirs.at, key, &q)));
     ucp_rkey_h other = NULL;
-    ucs_status_t s = ucp_ep_rkey_unpack(A.ep, theirs.packed, &other);
-    if (s == UCS_OK) ucp_rkey_destroy(other);
+    HOLDS(ucp_ep_rkey_unpack(A.ep, theirs.packed, &other) < 0);
 }
 
 /* ---- what stays behind ---------------------------------------------------------------------------- */

@@ -163,6 +163,7 @@ def tests():
     found = over_both("capi faults", faults_of("faults")) + over_both("capi mem_faults", faults_of("mem_faults"))
     found += over_both("capi am_faults", faults_of("am_faults"))
     found += over_all("capi killed", faults_of("killed")) + over_both("capi gone", faults_of("gone"))
+    found += over_both("capi forced", faults_of("forced"))
     # It chooses its transports itself.
     found.append(Test("capi walls", "both", faults_of("walls")))
     found += over_both("capi rma_smoke, refusals", refusals)

@@ -14,6 +14,7 @@ no rank is left then, it says that it is the launcher that hangs.
 import argparse
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -25,12 +26,13 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 LIB = ROOT / "build/lib"
 LIMIT = 120
+OURS = re.compile(r"ucx_shm_posix_\d+_")
 
 
 def left_over():
-    """Files in /dev/shm, and SysV segments of this user that no process is attached to and whose
+    """Files of ours in /dev/shm (genuine UCX's have other names), and SysV segments of this user that no process is attached to and whose
     maker has gone (others may be running at the same time)."""
-    found = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm") if name.startswith("ucx")}
+    found = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm") if OURS.match(name)}
     with open("/proc/sysvipc/shm", encoding="ascii") as table:
         for line in table.readlines()[1:]:
             row = line.split()

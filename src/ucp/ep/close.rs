@@ -44,6 +44,7 @@ impl Endpoint {
         self.worker.finish_all_of(self, error);
         self.end_flushes(error);
         self.end_stream(error, false);
+        self.worker.end_parts_from(self.peer_origin(), error);
     }
 
     /// Out of the worker's tables; the last reference drops the lanes.

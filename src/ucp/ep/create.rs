@@ -130,6 +130,7 @@ impl Endpoint {
             owned: Cell::new(false),
             lent: Cell::new(false),
             failed: Cell::new(None),
+            tell_peer: Cell::new(false),
             in_flight: Cell::new(0),
             started: Cell::new(0),
             flushes: RefCell::default(),

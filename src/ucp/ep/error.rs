@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::{Endpoint, EpOptions};
 pub use crate::ucp::proto::verdict::ErrorMode;
 use crate::ucp::proto::verdict::{Standing, Verdict, verdict};
+use crate::ucp::wire::wireup;
 use crate::ucs::status::{Error, Result, Status};
 
 /// `ucp_err_handler_cb_t`: user's argument, endpoint, status.
@@ -64,6 +65,15 @@ impl Endpoint {
         self.worker.note_failure(self.clone());
     }
 
+    /// The peer's end is closed, but its worker lives: it is told that this end is given up, since
+    /// parts of our messages may have arrived there, and be waiting for the rest.
+    pub fn fail_with_peer(self: &Rc<Self>) {
+        if self.failed.get().is_none() {
+            self.tell_peer.set(true);
+            self.fail(Error::ConnectionReset);
+        }
+    }
+
     /// The second half of [`Endpoint::fail`].
     pub fn end_failed(self: &Rc<Self>) {
         let Some(error) = self.failed.get() else {
@@ -75,6 +85,10 @@ impl Endpoint {
         self.end_flushes(error);
         self.end_stream(error, false);
         self.worker.end_parts_from(self.peer_origin(), error);
+        if self.tell_peer.take() {
+            self.set_announced(true);
+            self.say_closed(wireup::Kind::Aborted);
+        }
         let EpOptions { mode, handler, .. } = self.options();
         match handler {
             Some(handler) if mode != ErrorMode::None && self.is_owned() => {

@@ -85,6 +85,8 @@ pub struct Endpoint {
     /// A handler was given the handle to reply on, and may have kept it.
     lent: Cell<bool>,
     failed: Cell<Option<Error>>,
+    /// The peer is to hear of the failure.
+    tell_peer: Cell<bool>,
     /// Operations begun here and not ended, and those that wait for some of them.
     in_flight: Cell<usize>,
     started: Cell<u64>,

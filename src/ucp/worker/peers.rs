@@ -90,21 +90,26 @@ impl Worker {
 
     /// A peer has closed its endpoint; `aborted`: what was in flight there was given up.
     pub fn peer_closed(&self, origin: Origin, aborted: bool) {
+        // It may have sent them to an endpoint that is closed here.
+        self.end_parts_from(origin, Error::ConnectionReset);
         let Some(ep) = self.endpoint_of(origin) else {
             return;
         };
         ep.set_announced(false);
-        self.end_parts_from(origin, Error::ConnectionReset);
         if aborted && ep.awaits_peer() {
-            return ep.fail(Error::ConnectionReset);
+            return ep.fail_with_peer();
         }
         ep.peer_has_closed();
         if ep.is_owned() && ep.error_mode() != ErrorMode::None {
             // To a user who handles errors the end of the connection is one; but between workers
             // that know each other by their addresses, an orderly close concerns one side only.
             if aborted || origin.conn & BY_SOCKADDR != 0 {
-                ep.fail(Error::ConnectionReset);
+                ep.fail_with_peer();
             }
+        }
+        if ep.failure().is_none() && ep.awaits_peer() {
+            // What has arrived there and is received later has to be answered.
+            ep.announce();
         }
         if !ep.is_held() {
             ep.drop_unowned();

@@ -332,7 +332,8 @@ pub unsafe extern "C" fn ucp_ep_evaluate_perf(
 /// Makes a key out of what `ucp_rkey_pack` or `ucp_memh_pack` gave at the peer, for use on this
 /// endpoint. To be destroyed by `ucp_rkey_destroy`.
 ///
-/// Returns `UCS_OK`, or `UCS_ERR_INVALID_PARAM` for what is no key or a damaged one.
+/// Returns `UCS_OK`, `UCS_ERR_INVALID_PARAM` for what is no key or a damaged one, or the error with
+/// which the endpoint has failed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_ep_rkey_unpack(
     ep: ucp_ep_h,

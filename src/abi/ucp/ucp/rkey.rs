@@ -102,7 +102,10 @@ pub(in crate::abi::ucp) unsafe fn unpack(
     // SAFETY: forwarded to the caller.
     unsafe {
         let bytes = foreign(buffer)?;
-        let key = convert::with_ep(ep, |ep| RemoteKey::unpack(ep, &bytes))?;
+        let key = convert::with_ep(ep, |ep| {
+            ep.check_usable()?;
+            RemoteKey::unpack(ep, &bytes)
+        })?;
         rkey_p.write(Arc::into_raw(key).cast_mut().cast());
     }
     Ok(())

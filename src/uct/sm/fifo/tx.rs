@@ -10,8 +10,9 @@ use super::area::{Area, Owner};
 use super::layout::{BLOCK_TAIL, CTRL_LEN, Ctrl, Geometry, LINE, Place, block, lines};
 use super::share::Share;
 
-/// Lines of a long message that are fetched before it is packed: all, unless segments are huge.
-const PREFETCH: usize = 256;
+/// Lines of a long message that are fetched before it is packed; then the processor's own guesses
+/// have caught up.
+const PREFETCH: usize = 32;
 
 /// Where a sender writes. It must not outlive the [`Area`] that it was made from: its owner keeps
 /// both.

@@ -1,5 +1,5 @@
 /* Put and get in each form, of many sizes, from and to each kind of memory, between two workers and on a
- * loopback endpoint. usage: rma sizes | vectors | order [largest size] */
+ * loopback endpoint. usage: rma sizes | typed | order [largest size] */
 #include "rma.h"
 
 static const size_t sizes[] = {0, 1, 7, 8, 9, 100, 1000, 4096, 8191, 8193, 20000, 65536, 262144, 1u << 20, 3145729, 8u << 20};
@@ -74,8 +74,8 @@ static void all_sizes(struct region *to, ucp_rkey_h k, enum form f)
     free(mine);
 }
 
-/* Vectors on this side. */
-static void vectors(struct region *to, ucp_rkey_h k)
+/* Vectors or generic datatypes on this side. */
+static void typed(struct region *to, ucp_rkey_h k, enum kind kind)
 {
     char *mine = malloc(max + 128);
     int n_ok = 0;
@@ -83,17 +83,18 @@ static void vectors(struct region *to, ucp_rkey_h k)
         size_t n = sizes[i];
         fill(mine, n, i);
         memset(to->at, 0x5a, n + 128);
-        struct buffer *b = view(IOV, mine, n);
+        struct buffer *b = view(kind, mine, n);
         op(NBX, 0, b->ptr, b->count, b->dt, (uint64_t)to->at, k);
         HOLDS(flushed(A.ep) == UCS_OK);
-        if (!same(to->at, n, i) || !untouched(to->at + n, 64, 0x5a)) DIE("put of a vector of %zu bytes: wrong data", n);
+        if (!same(to->at, n, i) || !untouched(to->at + n, 64, 0x5a)) DIE("put of %s of %zu bytes: wrong data", kinds[kind], n);
         memset(mine, 0xee, n + 64);
         op(NBX, 1, b->ptr, b->count, b->dt, (uint64_t)to->at, k);
-        if (!same(mine, n, i) || !untouched(mine + n, 64, 0xee)) DIE("get of a vector of %zu bytes: wrong data", n);
+        if (!same(mine, n, i) || !untouched(mine + n, 64, 0xee)) DIE("get of %s of %zu bytes: wrong data", kinds[kind], n);
         drop(b);
         n_ok++;
     }
-    printf("vectors: %d puts and gets\n", n_ok);
+    printf("%s: %d puts and gets\n", kinds[kind], n_ok);
+    HOLDS(starts == finishes && !bad_calls);
     free(mine);
 }
 
@@ -145,7 +146,7 @@ int main(int argc, char **argv)
                 if (f == BLOCKING && only_local()) continue; /* nobody would progress the target */
                 all_sizes(&r, k, f);
             }
-            if (!strcmp(part, "vectors")) vectors(&r, k);
+            for (int kind = IOV; kind < KINDS && !strcmp(part, "typed"); kind++) typed(&r, k, kind);
             if (!strcmp(part, "order")) many(&r, k);
             ucp_rkey_destroy(k);
             unmap_region(&B, &r);

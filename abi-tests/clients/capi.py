@@ -11,7 +11,7 @@ from tests import Skip, Test, over_all, over_both, succeeded
 SOURCES = os.path.join(where.REPO, "abi-tests", "capi")
 PROGRAMS = ["tag_basic", "truncation", "datatypes", "matching", "requests", "life", "stream", "across",
             "am_basic", "am_keep", "am_inside", "am_old", "mem_map", "mem_queries",
-            "mem_export", "rkey_use", "rkey_two", "rma_smoke", "amo"]
+            "mem_export", "rkey_use", "rkey_two", "rma_smoke", "amo", "perf"]
 LIMIT = 150
 
 
@@ -26,7 +26,7 @@ def header_sets(ctx):
 
 
 # Programs about fields that 1.13.1's headers don't have yet.
-NEWER = ("life", "mem_export", "mem_queries", "rkey_use")
+NEWER = ("life", "perf", "mem_export", "mem_queries", "rkey_use")
 
 
 def program(ctx, name, headers):
@@ -184,8 +184,9 @@ def tests():
     found += over_both("capi rma sizes", body_for("rma", ["sizes"]))
     found.append(Test("capi rma order", "sm", body_for("rma", ["order"])))
     # Genuine UCX 1.22.0 crashes in its gets of vectors, and never ends in a fence over tcp.
-    found += over_both("capi rma vectors", alone("rma", ["vectors"]))
+    found += over_both("capi rma vectors and generic datatypes", alone("rma", ["typed"]))
     found.append(Test("capi rma order", "tcp", alone("rma", ["order"])))
+    found += over_both("capi rma_visible", body_for("rma_visible"))
     # Without a baseline over tcp: there genuine UCX says sometimes that a connection was reset.
     found.append(Test("capi rma_across", "sm", body_for("rma_across")))
     found.append(Test("capi rma_across", "tcp", alone("rma_across")))

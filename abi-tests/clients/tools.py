@@ -8,7 +8,7 @@ import time
 import proc
 import where
 from proc import Failure, mapped_only
-from tests import Skip, Test, over_both, succeeded
+from tests import Skip, Test, over_all, over_both, succeeded
 
 BINARIES = {"1.22.0": (where.PERFTEST, where.INFO), "1.13.1": ("/usr/bin/ucx_perftest", "/usr/bin/ucx_info")}
 
@@ -18,6 +18,10 @@ def library(ctx, version):
     these copy grew), so a baseline of those needs Debian's libraries."""
     is_baseline = os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine)
     return where.DEBIAN if version == "1.13.1" and is_baseline else ctx.lib
+
+
+# Round trips that take some tenths of a second.
+SEEN = {"sm": 500000, "tcp": 10000}
 
 
 def listening(port):
@@ -37,11 +41,11 @@ def free_port():
         return s.getsockname()[1]
 
 
-def perftest_pair(ctx, version, tls, arguments, timeout=60):
+def perftest_pair(ctx, version, tls, arguments, timeout=60, more=None):
     """One measurement between two processes; the client's output."""
     binary = BINARIES[version][0]
     lib = library(ctx, version)
-    env = where.environ(lib, tls, UCX_WARN_UNUSED_ENV_VARS="n")
+    env = where.environ(lib, tls, UCX_WARN_UNUSED_ENV_VARS="n", **(more or {}))
     port = free_port()
     server = proc.Background([binary, "-p", str(port)], env)
     try:
@@ -62,12 +66,13 @@ def perftest_pair(ctx, version, tls, arguments, timeout=60):
     return r
 
 
-def perftest(version, cases, extra=()):
+def perftest(version, cases, extra=(), more=None):
     def body(ctx, tls):
-        # A short measurement may end between two looks at its maps: all of them count together.
-        mapped = {}
+        # A short measurement may end between two looks at its maps: all of them count together,
+        # and one that is long enough to be seen.
+        mapped = perftest_pair(ctx, version, tls, ["-t", "tag_lat", "-n", str(SEEN[tls]), "-f"]).mapped
         for test, size, n in cases:
-            r = perftest_pair(ctx, version, tls, ["-t", test, "-s", str(size), "-n", str(n), "-w", "20", "-f", *extra])
+            r = perftest_pair(ctx, version, tls, ["-t", test, "-s", str(size), "-n", str(n), "-w", "20", "-f", *extra], more=more)
             rows = [line.split() for line in r.out.split("--- server")[0].splitlines() if re.match(r"^\s*\d+\s", line)]
             if not rows or int(rows[-1][0]) != n:
                 raise Failure(f"{test} {size}: no final line for {n} iterations")
@@ -133,15 +138,45 @@ def interrupted(version):
     return body
 
 
-def loopback(version):
+# Vectors: of short pieces, of pieces that are sent in fragments, and by rendezvous.
+VECTORS = ("8,16,0,24", "1000,3,9000", "300000,8,300000")
+TAG_VECTORS = [(test, size, 100) for test in ("tag_lat", "tag_bw", "tag_sync_lat") for size in VECTORS]
+AM_VECTORS = [(test, size, 100) for test in ("ucp_am_lat", "ucp_am_bw") for size in VECTORS]
+# The tool gives ucp_am_recv_data_nbx the length in bytes as the number of a vector's entries, and
+# crashes with genuine UCX too: vectors receive active messages without rendezvous only.
+EAGER = {"UCX_RNDV_THRESH": "inf"}
+# name -> (measurements, options): all that run in the form of "make test-clients" only.
+MORE = {
+    "tags, vectors": (TAG_VECTORS, ("-D", "iov,iov")),
+    "tags, vector to buffer": (TAG_VECTORS, ("-D", "iov,contig")),
+    "tags, buffer to vector": (TAG_VECTORS, ("-D", "contig,iov")),
+    "AM, vector to buffer": (AM_VECTORS, ("-D", "iov,contig")),
+    "AM, buffer to vector": (AM_VECTORS, ("-D", "contig,iov"), EAGER),
+    "AM, headers": (AM, ("-H", "64")),
+    "tags, any": (TAG[:5], ("-C",)),
+    "tags, probed": (TAG[:5], ("-U",)),
+    "one thread of many": (AM + RMA + AMO, ("-T", "1", "-M", "multi")),
+    "host memory": ([TAG[0], TAG[4], *AM, *RMA], ("-m", "host")),
+    "host memory on both sides": ([TAG[0], TAG[4], *AM, *RMA], ("-m", "host,host")),
+    "registered before": ([TAG[4], TAG[7], *AM, *RMA], ("-z",)),
+    "wake-up on": ([TAG[0], TAG[4], *AM, *RMA, *AMO], ("-I",)),
+    "few outstanding": ([TAG[5], AM[2], RMA[1], RMA[3]], ("-O", "4")),
+}
+
+
+def loopback(version, cases=(("tag_lat", 8, 500), ("tag_bw", 65536, 500), ("tag_lat", 1 << 20, 200)), extra=(), **more):
     """Client and server in one process."""
     def body(ctx, tls):
         lib = library(ctx, version)
-        env = where.environ(lib, tls)
-        for test, size in (("tag_lat", 8), ("tag_bw", 65536), ("tag_lat", 1 << 20)):
-            r = ctx.run([BINARIES[version][0], "-l", "-t", test, "-s", str(size), "-n", "500", "-w", "10", "-f"], env, 60)
+        env = where.environ(lib, tls, **more)
+        for test, size, n in cases:
+            r = ctx.run([BINARIES[version][0], "-l", "-t", test, "-s", str(size), "-n", str(n), "-w", "10", "-f", *extra], env, 60)
             succeeded(r)
+        # Long enough for its maps to be looked at.
+        r = ctx.run([BINARIES[version][0], "-l", "-t", "tag_lat", "-n", "5000000", "-f"], env, 60)
+        succeeded(r)
         mapped_only(r.mapped, lib, 1)
+        ctx.note = f"{len(cases)} measurements"
 
     return body
 
@@ -194,6 +229,14 @@ def tests():
                            perftest(version, STREAM, ("-r", "recv", "-E", "sleep")), smoke=False)
         if version == "1.22.0":  # 1.13.1 only prints that its peer is gone, and goes on
             found += over_both(f"ucx_perftest {version} interrupted", interrupted(version))
+        found += over_both(f"ucx_perftest {version} AM, vectors", perftest(version, AM_VECTORS, ("-D", "iov,iov"), EAGER))
+        for name, what in MORE.items():
+            found += over_both(f"ucx_perftest {version} {name}", perftest(version, *what), smoke=False)
         found.append(Test(f"ucx_info {version}", None, info(version)))
     found += over_both("ucx_perftest 1.22.0 loopback", loopback("1.22.0"))
+    every = loopback("1.22.0", TAG[:5] + AM + RMA + AMO + STREAM)
+    found += over_all("ucx_perftest 1.22.0 loopback, everything", every, smoke=False)
+    found.append(Test("ucx_perftest 1.22.0 loopback, everything", "self", every))
+    vectors = loopback("1.22.0", TAG_VECTORS + AM_VECTORS, ("-D", "iov,iov"), **EAGER)
+    found += over_all("ucx_perftest 1.22.0 loopback, vectors", vectors, smoke=False)
     return found

@@ -4,16 +4,20 @@
 use std::cell::RefCell;
 use std::ffi::c_void;
 use std::rc::Rc;
+use std::sync::Arc;
 
+use ucx::sys::atomic::{AtomicOp, Operation};
 use ucx::sys::usermem::UserMem;
-use ucx::ucp::address;
 use ucx::ucp::am::{self, Handler, HandlerKind, RecvParam};
 use ucx::ucp::context::{Context, ContextParams, Features};
 use ucx::ucp::dt::{RecvBuf, SendBuf};
 use ucx::ucp::ep::{Endpoint, EpOptions};
+use ucx::ucp::proto::amo::Target;
 use ucx::ucp::request::ReqRef;
+use ucx::ucp::rkey::RemoteKey;
 use ucx::ucp::tag;
 use ucx::ucp::worker::{Posted, ReqOptions, Worker, WorkerParams};
+use ucx::ucp::{address, amo, mem, rkey, rma, stream};
 use ucx::ucs::config::Config;
 use ucx::ucs::status::{Result, Status};
 
@@ -35,7 +39,12 @@ fn side(tls: &str, flipping: bool) -> Side {
     config.set("TLS", tls);
     config.set("RNDV_THRESH", "30000");
     let params = ContextParams {
-        features: Features::TAG | Features::AM,
+        features: Features::TAG
+            | Features::AM
+            | Features::STREAM
+            | Features::RMA
+            | Features::AMO32
+            | Features::AMO64,
         ..ContextParams::default()
     };
     let context = match flipping {
@@ -157,9 +166,41 @@ unsafe extern "C" fn handler(
     Status::INPROGRESS
 }
 
+/// Memory of one side that the other puts to and gets from.
+struct Remote {
+    memory: Memory,
+    address: u64,
+    /// Keeps it open to the peer.
+    _registered: mem::Registered,
+    key: Arc<RemoteKey>,
+}
+
+/// Bytes of it: more than any operation of these tests has.
+const REMOTE: usize = 1 << 20;
+
+impl Remote {
+    /// Memory of `owner`, with the key unpacked by `user`.
+    fn new(owner: &Side, user: &Side) -> Remote {
+        let mut memory = Memory::new(REMOTE, 0);
+        let address = memory.mem().ptr() as usize;
+        let region = mem::Memory::register(address, REMOTE).expect("memory");
+        let registered = mem::Registered::new(owner.worker.context().clone(), region);
+        let ep = user.ep.as_ref().expect("connected");
+        let key = RemoteKey::unpack(ep, &rkey::pack(&registered)).expect("a key");
+        Remote {
+            memory,
+            address: address as u64,
+            _registered: registered,
+            key,
+        }
+    }
+}
+
 /// The pair whose messages are hit.
 struct Hit {
     sides: [Side; 2],
+    /// What the side of the same index uses: its peer's.
+    remotes: [Remote; 2],
     memory: Vec<Memory>,
     requests: Vec<ReqRef>,
     kept: Box<[Kept; 2]>,
@@ -179,8 +220,11 @@ impl Hit {
             };
             side.worker.am.set_handler(1, Some(handler));
         }
+        let [a, b] = &sides;
+        let remotes = [Remote::new(b, a), Remote::new(a, b)];
         Hit {
             sides,
+            remotes,
             memory: Vec::new(),
             requests: Vec::new(),
             kept,
@@ -197,9 +241,12 @@ impl Hit {
         let mut memory = Memory::new(size, 1);
         let mem = memory.mem();
         self.memory.push(memory);
-        let what = self.random.below(6);
+        let what = self.random.below(13);
+        let at = self.random.below(REMOTE - size) as u64;
         let side = &self.sides[turn];
         let Some(ep) = side.ep.as_ref() else { return };
+        let remote = &self.remotes[turn];
+        let (at, key) = (remote.address + at, &remote.key);
         let posted = match what {
             0 | 1 => tag::recv::post(&side.worker, RecvBuf::Contig(mem), tag, 3, &options),
             2 => tag::send::post(ep, SendBuf::Contig(mem), tag, false, &options),
@@ -212,6 +259,27 @@ impl Hit {
                 };
                 am::send::post(ep, 1, &[1, 2, 3], SendBuf::Contig(mem), flags, &options)
             }
+            5 => rma::put::post(ep, SendBuf::Contig(mem), at, key, &options),
+            6 => rma::get::post(ep, RecvBuf::Contig(mem), at, key, &options),
+            7 | 8 => {
+                let bytes = if tag & 1 == 0 { 4 } else { 8 };
+                let target = Target {
+                    key: key.clone(),
+                    remote: at & !7,
+                    size: bytes,
+                    operation: Operation {
+                        op: [AtomicOp::Add, AtomicOp::CompareSwap][what - 7],
+                        operand: 1,
+                        swap: 2,
+                    },
+                };
+                let reply = (what == 8 || tag & 2 != 0) && size >= bytes;
+                let reply = reply.then(|| mem.part(0, bytes));
+                amo::post(ep, target, reply, &options)
+            }
+            9 => stream::send::post(ep, SendBuf::Contig(mem), &options),
+            10 => stream::recv::post(ep, RecvBuf::Contig(mem), 1, tag & 1 != 0, &options),
+            11 => ep.flush(&options, false),
             _ => {
                 let data = self.kept[turn].borrow_mut().pop();
                 let Some(data) = data else { return };
@@ -246,6 +314,11 @@ impl Hit {
             side.worker.destroy();
         }
         assert!(self.memory.iter().all(Memory::guards_hold));
+        assert!(
+            self.remotes
+                .iter()
+                .all(|remote| remote.memory.guards_hold())
+        );
         done
     }
 }

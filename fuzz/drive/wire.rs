@@ -10,16 +10,19 @@ use std::ffi::c_void;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
+use ucx::sys::atomic::{AtomicOp, Operation};
 use ucx::sys::usermem::UserMem;
-use ucx::ucp::address;
 use ucx::ucp::am::{self, Handler, HandlerKind, RecvParam};
 use ucx::ucp::context::{Context, ContextParams, Features};
 use ucx::ucp::dt::{GenericDt, GenericOps, IovBuf, RecvBuf, SendBuf};
 use ucx::ucp::ep::{Endpoint, EpOptions};
+use ucx::ucp::proto::amo::Target;
 use ucx::ucp::request::ReqRef;
+use ucx::ucp::rkey::{self, RemoteKey};
 use ucx::ucp::tag;
-use ucx::ucp::wire::{Writer, wireup};
+use ucx::ucp::wire::{Writer, sockaddr, wireup};
 use ucx::ucp::worker::{Posted, ReqOptions, Worker, WorkerParams};
+use ucx::ucp::{address, amo, mem, rma, stream};
 use ucx::ucs::config::Config;
 use ucx::ucs::status::{Error, Result, Status};
 use ucx::uct::{Events, Place};
@@ -32,6 +35,8 @@ const MAX_ACTIONS: usize = 200;
 const MAX_LIVE: usize = 64;
 /// Messages of more bytes go by rendezvous.
 const RNDV_FROM: usize = 600;
+/// Bytes of the memory that one-sided operations may use.
+const REGION: usize = 4096;
 
 /// Reads an input.
 struct Input<'a>(&'a [u8]);
@@ -71,7 +76,12 @@ fn context(shared_memory: bool) -> Arc<Context> {
             config.set("RNDV_THRESH", &RNDV_FROM.to_string());
             config.set("SELF_SEG_SIZE", "512");
             let params = ContextParams {
-                features: Features::TAG | Features::AM | Features::STREAM | Features::RMA,
+                features: Features::TAG
+                    | Features::AM
+                    | Features::STREAM
+                    | Features::RMA
+                    | Features::AMO32
+                    | Features::AMO64,
                 ..ContextParams::default()
             };
             Context::new(params, config).expect("transports inside the host")
@@ -212,6 +222,14 @@ struct Bench {
     buffers: Vec<Vec<u8>>,
     generic: Box<GenericDt>,
     conn: u32,
+    region: Option<Region>,
+}
+
+/// Memory that peers may use.
+struct Region {
+    address: u64,
+    registered: mem::Registered,
+    key: Arc<RemoteKey>,
 }
 
 impl Bench {
@@ -246,9 +264,25 @@ impl Bench {
                 context: std::ptr::null_mut(),
             }),
             conn: 0,
+            region: None,
         };
         bench.connect();
+        bench.register();
         bench
+    }
+
+    fn register(&mut self) {
+        let memory = self.memory(REGION);
+        let address = memory.ptr() as usize;
+        let region = mem::Memory::register(address, REGION).expect("memory");
+        let registered = mem::Registered::new(self.worker.context().clone(), region);
+        let ep = self.ep.as_ref().expect("connected");
+        let key = RemoteKey::unpack(ep, &rkey::pack(&registered)).expect("a key of ours");
+        self.region = Some(Region {
+            address: address as u64,
+            registered,
+            key,
+        });
     }
 
     fn connect(&mut self) {
@@ -345,6 +379,61 @@ impl Bench {
         self.note(posted);
     }
 
+    /// Posts something that is one-sided, or part of a stream.
+    fn post_other(&mut self, input: &mut Input<'_>) {
+        if self.requests.len() >= MAX_LIVE || self.buffers.len() >= 2 * MAX_LIVE {
+            return;
+        }
+        let (what, kind, at, len) = (input.byte(), input.byte(), input.byte(), input.len());
+        let (Some(ep), Some(region)) = (self.ep.clone(), &self.region) else {
+            return;
+        };
+        let (remote, key) = (region.address + u64::from(at) * 8, region.key.clone());
+        let options = ReqOptions::default();
+        let posted = match what % 6 {
+            0 => rma::put::post(&ep, self.send_buf(len, kind), remote, &key, &options),
+            1 => rma::get::post(&ep, self.recv_buf(len, kind), remote, &key, &options),
+            2 => stream::send::post(&ep, self.send_buf(len, kind), &options),
+            3 => {
+                let (buf, all) = (self.recv_buf(len, kind), what & 0x40 != 0);
+                stream::recv::post(&ep, buf, usize::from(at % 8) + 1, all, &options)
+            }
+            4 => {
+                if let Ok(Some((data, _))) = stream::recv::take_data(&ep) {
+                    // SAFETY: taken just now.
+                    unsafe { stream::recv::release(data) };
+                }
+                return;
+            }
+            _ => {
+                let size = if kind & 1 == 0 { 4 } else { 8 };
+                let reply = (kind & 2 != 0).then(|| self.memory(size));
+                let operation = Operation {
+                    op: AtomicOp::ALL[usize::from(at) % 6],
+                    operand: len as u64,
+                    swap: 1,
+                };
+                let target = Target {
+                    key,
+                    remote,
+                    size,
+                    operation,
+                };
+                amo::post(&ep, target, reply, &options)
+            }
+        };
+        self.note(posted);
+    }
+
+    /// What clients say to a listener, as it is read there.
+    fn hello(&self, input: &mut Input<'_>) {
+        let bytes = self.message(input);
+        let _ = sockaddr::decode_reject(&bytes);
+        if let Some((_, packed)) = sockaddr::Hello::decode(&bytes) {
+            let _ = address::decode(packed);
+        }
+    }
+
     /// Bytes of the input, with what it can't know put in.
     fn message(&self, input: &mut Input<'_>) -> Vec<u8> {
         let patches: Vec<(usize, u8)> = (0..input.byte() % 5)
@@ -353,8 +442,11 @@ impl Bench {
         let len = input.len();
         let mut bytes = input.bytes(len).to_vec();
         for (at, what) in patches {
+            let region = self.region.as_ref();
             let value = match what {
-                0..=127 => self.worker.uid(),
+                0..=95 => self.worker.uid(),
+                96..=103 => region.map_or(0, |region| region.registered.id()),
+                104..=127 => region.map_or(0, |region| region.address + u64::from(what - 104) * 8),
                 index => 1 << 32 | u64::from(index - 128),
             };
             if let Some(place) = bytes.get_mut(at..at + 8) {
@@ -489,7 +581,9 @@ impl Bench {
                 let token = u64::from(input.byte() % 4);
                 self.worker.ep_failed(token, Error::ConnectionReset);
             }
-            128..=159 => self.placed(input),
+            128..=147 => self.placed(input),
+            148..=157 => self.post_other(input),
+            158..=159 => self.hello(input),
             _ => {
                 let id = input.byte();
                 let bytes = self.message(input);
@@ -507,6 +601,7 @@ impl Bench {
             unsafe { am::recv::release(&self.worker, data) };
         }
         self.ep = None;
+        self.region = None;
         self.worker.destroy();
         for buffer in &self.buffers {
             let (before, rest) = buffer.split_at(GUARD);
@@ -577,6 +672,11 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let data = |op: u64, offset: u64| with(u64s(&[op, offset]), &0u32.to_ne_bytes());
     let rtr = |op: u64, to: u64, offset: u64| with(u64s(&[op, to, offset]), &0u32.to_ne_bytes());
     let am_head = |id: u64, header: u64, reply: u64| id | reply << 16 | header << 32;
+    let other = |what: u8, kind: u8, at: u8, len: &[u8]| with(vec![148, what, kind, at], len);
+    // An identity at the beginning.
+    let identity_first = |rest: Vec<u8>| with(identity(Vec::new(), 0), &rest);
+    let get = |len: u64| identity_first(u64s(&[0, 0, 0, len, 0]));
+    let hello = |conn: u32| with(conn.to_ne_bytes().to_vec(), &[0; 8]);
     let mut programs: Vec<Vec<Vec<u8>>> = vec![
         vec![
             recv(0, 7, 40),
@@ -689,6 +789,65 @@ pub fn seeds() -> Vec<Vec<u8>> {
             &[(0, 0)],
             &with(with(u64s(&[0]), &[0; 4]), b"bytes"),
         )],
+        vec![
+            message(
+                id::PUT,
+                &[(0, 96), (8, 105), (16, 0)],
+                &with(with(u64s(&[0, 0, 0]), &[0; 4]), b"put"),
+            ),
+            other(0, 0, 1, &[40]),
+            other(1, 2, 1, &long),
+            progress.clone(),
+        ],
+        vec![
+            other(1, 0, 0, &[90]),
+            message(id::GET, &[(0, 0), (20, 128), (28, 96), (36, 104)], &get(60)),
+            message(id::RNDV_DATA, &[(0, 128)], &with(data(0, 0), &[4; 60])),
+            message(
+                id::ONE_SIDED_ANSWER,
+                &[(0, 128)],
+                &with(u64s(&[0]), &[0xff]),
+            ),
+        ],
+        vec![
+            other(5, 3, 1, &[1]),
+            message(
+                id::ATOMIC,
+                &[(0, 0), (20, 128), (28, 96), (36, 106)],
+                &with(identity_first(u64s(&[0, 0, 0, 5, 6])), &[2, 8]),
+            ),
+            message(id::ATOMIC_REPLY, &[(0, 128)], &with(u64s(&[0, 7]), &[0])),
+            progress.clone(),
+        ],
+        vec![
+            other(0, 1, 2, &long),
+            send(5, 0, 0, &[0]),
+            message(
+                id::FLUSH,
+                &[(0, 128), (8, 0)],
+                &with(u64s(&[0, 0]), &[0; 4]),
+            ),
+            message(id::ONE_SIDED_ANSWER, &[(0, 128)], &with(u64s(&[0]), &[0])),
+            progress.clone(),
+        ],
+        vec![
+            other(2, 0, 0, &long),
+            other(3, 1, 0, &[200]),
+            message(
+                id::STREAM,
+                &[(0, 0)],
+                &with(with(u64s(&[0]), &[0; 4]), b"more bytes"),
+            ),
+            other(4, 0, 0, &[0]),
+            progress.clone(),
+        ],
+        vec![
+            with(
+                vec![158],
+                &message(0, &[(4, 0)], &with(hello(1 << 31), &[1; 40]))[2..],
+            ),
+            with(vec![158], &message(0, &[], &[0xf0])[2..]),
+        ],
         vec![
             send(5, 0, 0, &[0]),
             send(6, 0, 0, &[0]),

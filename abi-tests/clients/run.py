@@ -42,9 +42,10 @@ def all_tests():
     import nixl_py
     import shmem
     import tools
+    import uct
     import ucxx_py
 
-    suites = (mpi, shmem, capi, tools, mpi4py_suite, io_demo, ucxx_py, nixl_py)
+    suites = (mpi, shmem, capi, tools, mpi4py_suite, io_demo, ucxx_py, nixl_py, uct)
     return [test for suite in suites for test in suite.tests()]
 
 

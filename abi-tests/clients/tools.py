@@ -191,8 +191,7 @@ def info(version):
         # 1.13.1's tool prints its own version, 1.22.0's the library's.
         if "1.22" not in r.out and version == "1.22.0":
             raise Failure("ucx_info -v names no version 1.22")
-        # -d asks UCT, whose C interface comes later.
-        for option in ("-s", "-c", "-b"):
+        for option in ("-s", "-c", "-cf", "-b", "-T", "-y", "-f"):
             succeeded(ctx.run([binary, option], env, 20))
         r = ctx.run([binary, "-p", "-w", "-e", "-u", "t"], env, 20)
         succeeded(r, "md 0")

@@ -24,7 +24,10 @@ pub fn flags(interface: &Interface) -> u64 {
     let net = interface.device.kind == DeviceKind::Net;
     let given = [
         (caps.contains(IfaceCaps::AM_SHORT), UCT_IFACE_FLAG_AM_SHORT),
-        (caps.contains(IfaceCaps::AM_BCOPY), UCT_IFACE_FLAG_AM_BCOPY),
+        (
+            caps.contains(IfaceCaps::AM_BCOPY),
+            UCT_IFACE_FLAG_AM_BCOPY | UCT_IFACE_FLAG_CB_SYNC,
+        ),
         (caps.contains(IfaceCaps::AM_ZCOPY), UCT_IFACE_FLAG_AM_ZCOPY),
         (
             caps.contains(IfaceCaps::PUT_ZCOPY),
@@ -45,10 +48,7 @@ pub fn flags(interface: &Interface) -> u64 {
         (net, UCT_IFACE_FLAG_INTER_NODE | UCT_IFACE_FLAG_EP_KEEPALIVE),
         (connects_to_ep(interface), UCT_IFACE_FLAG_CONNECT_TO_EP),
     ];
-    let always = UCT_IFACE_FLAG_PENDING
-        | UCT_IFACE_FLAG_CB_SYNC
-        | UCT_IFACE_FLAG_EP_CHECK
-        | UCT_IFACE_FLAG_CONNECT_TO_IFACE;
+    let always = UCT_IFACE_FLAG_PENDING | UCT_IFACE_FLAG_EP_CHECK | UCT_IFACE_FLAG_CONNECT_TO_IFACE;
     given
         .iter()
         .filter(|(has, _)| *has)

@@ -1,0 +1,170 @@
+"""UCT for programs that use it directly: genuine ucx_perftest and ucx_info of both versions in UCT
+mode, and programs of our own (abi-tests/uct) through the inline functions of genuine headers."""
+import os
+import re
+import time
+
+import proc
+import tools
+import where
+from capi import header_sets
+from proc import Failure, mapped_only
+from tests import Skip, Test, succeeded
+
+SOURCES = os.path.join(where.REPO, "abi-tests", "uct")
+DEVICES = {"self": "memory", "sysv": "memory", "posix": "memory", "cma": "memory", "tcp": "lo"}
+LIMIT = 60
+
+AM = [("am_lat", "short", 8), ("am_bw", "short", 8), ("am_lat", "bcopy", 4096), ("am_bw", "bcopy", 4096)]
+ACCESS = [("put_lat", "short", 8), ("put_bw", "short", 8), ("put_lat", "bcopy", 1024), ("put_bw", "bcopy", 4096), ("get", "bcopy", 4096)]
+ATOMIC = [(op, "short", size) for op in ("add_lat", "add_mr", "fadd", "swap", "cswap") for size in (4, 8)]
+CASES = {
+    "self": AM + ACCESS + ATOMIC,
+    "sysv": AM + ACCESS + ATOMIC,
+    "posix": AM + ACCESS + ATOMIC,
+    "cma": [("put_bw", "zcopy", 8192), ("put_lat", "zcopy", 64), ("get", "zcopy", 65536), ("put_bw", "zcopy", 1 << 20)],
+    "tcp": AM + [("am_lat", "zcopy", 64), ("am_bw", "zcopy", 8192), ("put_lat", "zcopy", 64), ("put_bw", "zcopy", 8192),
+                 ("put_bw", "zcopy", 1 << 20)],
+}
+FEW = {"self": AM[:1] + ATOMIC[1:2], "sysv": AM[:1] + ACCESS[:1], "posix": AM[3:4] + ACCESS[4:5] + ATOMIC[7:8],
+       "cma": CASES["cma"][:1], "tcp": [("am_lat", "short", 8), ("put_bw", "zcopy", 8192)]}
+
+
+def measured(r, what, n):
+    succeeded(r)
+    rows = [line.split() for line in r.out.split("--- server")[0].splitlines() if re.match(r"^\s*\d+\s", line)]
+    if not rows or int(rows[-1][0]) != n:
+        raise Failure(f"{what}: no final line for {n} iterations")
+
+
+def pair(ctx, binary, lib, what, arguments):
+    env = where.environ(lib, UCX_WARN_UNUSED_ENV_VARS="n")
+    port = str(tools.free_port())
+    server = proc.Background([binary, "-p", port, *what], env)
+    try:
+        until = time.monotonic() + 10
+        while not tools.listening(int(port)) and server.p.poll() is None:
+            if time.monotonic() > until:
+                raise Failure("the server does not listen")
+            time.sleep(0.02)
+        r = ctx.run([binary, "-p", port, "127.0.0.1", *what, *arguments], env, LIMIT)
+    finally:
+        rc, out = server.finish(10)
+        if ctx.last:
+            ctx.last.out += "\n--- server\n" + out
+    succeeded(r)
+    if rc != 0:
+        raise Failure(f"the server ended with {rc}")
+    return r
+
+
+def perftest(version, tl, cases):
+    def body(ctx, tls):
+        lib = tools.library(ctx, version)
+        binary = tools.BINARIES[version][0]
+        mapped = {}
+        for test, layout, size in cases:
+            # Debian's UCX names the device of `self` otherwise.
+            device = "memory0" if tl == "self" and lib == where.DEBIAN else DEVICES[tl]
+            # Within a process a thousand is over before its maps are looked at.
+            n = 200 if size >= 1 << 20 else 500000 if tl == "self" else 1000
+            what = ["-d", device, "-x", tl]
+            arguments = ["-t", test, "-D", layout, "-s", str(size), "-n", str(n), "-w", "10", "-f"]
+            if tl == "self":
+                env = where.environ(lib, UCX_WARN_UNUSED_ENV_VARS="n")
+                r = ctx.run([binary, "-l", *what, *arguments], env, LIMIT)
+            else:
+                r = pair(ctx, binary, lib, what, arguments)
+            measured(r, f"{test} {layout} {size}", n)
+            mapped.update(r.mapped)
+        mapped_only(mapped, lib, 1)
+        ctx.note = f"{len(cases)} measurements"
+
+    return body
+
+
+def listing(ctx, version, lib):
+    """`ucx_info -d` without what is free to differ: numbers, and lines that 1.13.1 doesn't have."""
+    r = ctx.run([tools.BINARIES[version][1], "-d"], where.environ(lib), LIMIT)
+    succeeded(r)
+    lines = []
+    for line in r.out.splitlines():
+        if "memory types" in line or "rkey_ptr" in line:
+            continue
+        line = re.sub(r"unlimited", "<= N", line)
+        lines.append(re.sub(r"\b\d+(\.\d+)?[KMGT]?\b", "N", line))
+    # The order of network devices is free.
+    return sorted(lines)
+
+
+def info(version):
+    def body(ctx, tls):
+        if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
+            raise Skip("it takes two libraries")
+        genuine = listing(ctx, "1.22.0", ctx.genuine)
+        ours = listing(ctx, version, ctx.lib)
+        if genuine != ours:
+            lost = [line for line in genuine if line not in ours]
+            more = [line for line in ours if line not in genuine]
+            raise Failure(f"lines that are missing: {lost}, that are too many: {more}")
+
+    return body
+
+
+def said(ctx, name, headers, lib, arguments):
+    include, link = header_sets(ctx)[headers]
+    flags = [f"-I{include}", "-Wno-unused-function", f"-L{link}", f"-Wl,-rpath-link,{link}", "-luct", "-lucs", "-lpthread",
+             f"-DHEADERS_{headers.replace('.', '_')}"]
+    binary = ctx.compiled(os.path.join(SOURCES, f"{name}.c"), "cc", *flags)
+    r = ctx.run([binary, *arguments], where.environ(lib, UCX_LOG_FILE="stderr"), LIMIT)
+    succeeded(r)
+    lines = r.out.splitlines()
+    root = os.path.realpath(lib) + "/"
+    mapped = {line.split()[1] for line in lines if line.startswith("MAPS ")}
+    if not mapped or any(not os.path.realpath(m).startswith(root) for m in mapped):
+        raise Failure(f"mapped {sorted(mapped) or 'no UCX at all'} instead of {lib}")
+    lines = [line for line in lines if not line.startswith(("MAPS ", "["))]
+    if lines[-1:] != ["end"]:
+        raise Failure(f"the output ends with {lines[-1:]}")
+    return lines
+
+
+def same(name, arguments):
+    """What a program prints on ours it prints on genuine UCX."""
+    def body(ctx, tls):
+        base = said(ctx, name, "1.22.0", ctx.genuine, arguments)
+        for headers in ("1.22.0", "1.13.1"):
+            ours = said(ctx, name, headers, ctx.lib, arguments)
+            if ours != base:
+                odd = next((pair for pair in zip(ours, base) if pair[0] != pair[1]), (ours[len(base):], base[len(ours):]))
+                raise Failure(f"{headers} headers: says {odd[0]!r}, where genuine UCX says {odd[1]!r}")
+
+    return body
+
+
+def alone(name, headers, arguments):
+    def body(ctx, tls):
+        if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
+            raise Skip("genuine UCX fails here")
+        lines = said(ctx, name, headers, ctx.lib, arguments)
+        bad = [line for line in lines if line.startswith("WRONG")]
+        if bad:
+            raise Failure("; ".join(bad))
+
+    return body
+
+
+def tests():
+    found = []
+    for version in tools.BINARIES:
+        found.append(Test(f"ucx_info {version} -d", None, info(version)))
+        for tl in DEVICES:
+            found.append(Test(f"ucx_perftest {version} UCT {tl}", None, perftest(version, tl, FEW[tl])))
+            found.append(Test(f"ucx_perftest {version} UCT {tl}, all", None, perftest(version, tl, CASES[tl]), smoke=False))
+    for tl, device in DEVICES.items():
+        found.append(Test(f"uct ops {tl}", None, same("ops", [tl, device])))
+        # The headers of `uct/api/v2` are not installed by the packages of genuine UCX.
+        found.append(Test(f"uct bad {tl}", None, alone("bad", "ours", [tl, device])))
+    # Genuine UCX 1.22.0 never tells a client of a refusal that comes late.
+    found.append(Test("uct cm", None, alone("cm", "1.22.0", [])))
+    return found

@@ -222,6 +222,12 @@ static int seccomp_told(int who)
     return forbid(EPERM);
 }
 static int not_dumpable(int who) { return setgid(65534) == 0 && setuid(65534) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0; }
+/* Neither sees that the other's process exists. */
+static int hidden(int who)
+{
+    return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("none", "/proc", "proc", 0, "hidepid=2") == 0 && not_dumpable(who);
+}
 static int other_users(int who) { return setgid(4000 + who) == 0 && setuid(4000 + who) == 0; }
 static int small_folder(int who)
 {
@@ -355,6 +361,8 @@ int main(int argc, char **argv)
     check("one user namespace", "self,sm,tcp", one_user_namespace, NOTHING, NULL);
     check("the same with files in a folder", "self,sm,tcp", named_files, NOTHING, NULL);
     check("not dumpable", "self,sm,tcp", not_dumpable, NOTHING, NULL);
+    check("hidden processes", "self,sm,tcp", hidden, NOTHING, NULL);
+    check("hidden processes", "self,sysv", hidden, NOTHING, NULL);
     check("the same with files in a folder", "self,posix", named_files, NOTHING, NULL);
     check("namespaces of System V objects", "self,posix,cma", ipc_namespaces, NOTHING, NULL);
     check("seccomp", "self,sm", seccomp_eperm, NOTHING, NULL);

@@ -30,14 +30,15 @@ OURS = re.compile(r"ucx_shm_posix_\d+_")
 
 
 def left_over():
-    """Files of ours in /dev/shm (genuine UCX's have other names), and SysV segments of this user that no process is attached to and whose
-    maker has gone (others may be running at the same time)."""
+    """Files of ours in /dev/shm (genuine UCX's have other names), and SysV segments of this user
+    that no process is attached to and whose maker has gone (others may be running at the same
+    time). Ours have a key; OpenMPI makes one of a page without, to see whether it can."""
     found = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm") if OURS.match(name)}
     with open("/proc/sysvipc/shm", encoding="ascii") as table:
         for line in table.readlines()[1:]:
             row = line.split()
-            maker, attached, user = row[4], int(row[6]), int(row[7])
-            if user == os.getuid() and not attached and not Path(f"/proc/{maker}").exists():
+            key, maker, attached, user = int(row[0]), row[4], int(row[6]), int(row[7])
+            if key and user == os.getuid() and not attached and not Path(f"/proc/{maker}").exists():
                 found.add(f"segment {row[1]}")
     return found
 

@@ -53,7 +53,14 @@ pub fn hash(parts: &[&[u8]]) -> u64 {
 /// When process `pid` started, in clock ticks since boot: together with the id it names a process
 /// for good. `None` if there is no such process, or it is dead and not yet waited for.
 pub fn start_time(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    start_in(&stat(pid).ok()?)
+}
+
+fn stat(pid: u32) -> std::io::Result<String> {
+    fs::read_to_string(format!("/proc/{pid}/stat"))
+}
+
+fn start_in(stat: &str) -> Option<u64> {
     // The second field is a name in parentheses that may contain anything.
     let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
     if matches!(fields.next()?, "Z" | "X") {
@@ -62,9 +69,24 @@ pub fn start_time(pid: u32) -> Option<u64> {
     fields.nth(18)?.parse().ok()
 }
 
-/// True if the process that had `pid` and started at `start` still runs.
+/// True if the process that had `pid` and started at `start` still runs. One that is hidden from
+/// us (`hidepid` of /proc, with another user or a process that can't be dumped) is taken to be the
+/// same as long as there is one.
 pub fn is_alive(pid: u32, start: u64) -> bool {
-    start_time(pid) == Some(start)
+    match stat(pid) {
+        Ok(stat) => start_in(&stat) == Some(start),
+        Err(_) => exists(pid),
+    }
+}
+
+/// Whether there is a process with this id, dead or alive.
+fn exists(pid: u32) -> bool {
+    let Some(pid) = libc::pid_t::try_from(pid).ok().filter(|pid| *pid > 0) else {
+        return false;
+    };
+    // SAFETY: signal 0 is none, the call only asks.
+    let sent = unsafe { libc::kill(pid, 0) } == 0;
+    sent || std::io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
 }
 
 #[cfg(test)]

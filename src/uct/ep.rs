@@ -73,7 +73,8 @@ pub trait Ep {
         Err(Error::Unsupported)
     }
 
-    /// Writes `iov` to the peer's memory at `remote`.
+    /// Writes `iov` to the peer's memory at `remote`. The bytes are there when a [`Ep::flush`]
+    /// that was posted later has ended.
     fn put_zcopy(&self, iov: &[IoVec], remote: u64, rkey: u64, token: u64) -> Result<Post> {
         let _ = (iov, remote, rkey, token);
         Err(Error::Unsupported)

@@ -73,6 +73,9 @@ fn put(pair: &Pair, token: u64, len: usize, pieces: usize) {
     let address = remote.as_mut_ptr() as u64;
     let result = pair.post(token, || pair.to_b.put_zcopy(&iov, address, 0, token));
     assert_eq!(result, Ok(()), "{len}");
+    // The buffer is free; that the bytes are there is what a flush tells.
+    let flush = token | 1 << 40;
+    assert_eq!(pair.post(flush, || pair.to_b.flush(flush)), Ok(()), "{len}");
     assert!(remote[..len] == local, "{len}");
     assert_eq!(remote[len..], [0x55; GUARD]);
 }

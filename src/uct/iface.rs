@@ -112,6 +112,11 @@ pub trait Events {
     /// It is valid during the call only. Its content comes from another process: check it.
     fn am(&self, id: u8, data: &[u8]);
 
+    /// Asked after a long message: whether those behind it had better wait for the next progress.
+    fn pauses(&self) -> bool {
+        false
+    }
+
     /// A stream transport has read `header` of an `am_zcopy` message whose payload is `total`
     /// bytes, and is about to read payload bytes from `offset` on. Called before each read, so
     /// that the owner of the buffer can withdraw it at any time.

@@ -125,6 +125,7 @@ impl Worker {
             names: c_names(&context),
             cm: SockaddrWireup::default(),
             sockaddr_rounds: Cell::new(0),
+            pause: Cell::new(false),
             client_id: params.client_id,
             keepalive: Keepalive::new(&context.config),
             alarm: Default::default(),

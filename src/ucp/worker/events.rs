@@ -84,6 +84,10 @@ impl Events for Worker {
         }
     }
 
+    fn pauses(&self) -> bool {
+        self.pause.replace(false)
+    }
+
     fn ep_failed(&self, ep_token: u64, error: Error) {
         let ep = self.endpoints.borrow().get(&ep_token).cloned();
         if let Some(ep) = ep {

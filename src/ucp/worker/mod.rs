@@ -130,6 +130,8 @@ pub struct Worker {
     pub(in crate::ucp) cm: SockaddrWireup,
     /// Rounds since they were looked at.
     sockaddr_rounds: Cell<u32>,
+    /// The message just delivered has left a user without a receive for the next.
+    pub(in crate::ucp) pause: Cell<bool>,
     client_id: u64,
     keepalive: Keepalive,
     alarm: Alarm,

@@ -96,7 +96,7 @@ impl Rx {
             }
             self.advance(ctrl, next);
             count += 1;
-            if count >= most {
+            if count >= most || (!ctrl.is_inline() && events.pauses()) {
                 return count;
             }
             match self.peek() {

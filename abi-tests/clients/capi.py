@@ -26,7 +26,7 @@ def header_sets(ctx):
 
 
 # Programs about fields that 1.13.1's headers don't have yet.
-NEWER = ("life", "perf", "mem_export", "mem_queries", "rkey_use")
+NEWER = ("attributes", "life", "perf", "mem_export", "mem_queries", "rkey_use")
 
 
 def program(ctx, name, headers):
@@ -180,6 +180,7 @@ def tests():
     found += [Test("capi threads", tls, alone("threads", ["150"])) for tls in ("tcp", "both")]
     found += over_all("capi threads, long", alone("threads", ["3000"]), smoke=False)
     found += over_both("capi host", host)
+    found += over_both("capi attributes", body_for("attributes"))
     found += over_all("capi wakeup, long", alone("wakeup", ["100000"]), smoke=False)
     found += over_both("capi rma sizes", body_for("rma", ["sizes"]))
     found.append(Test("capi rma order", "sm", body_for("rma", ["order"])))

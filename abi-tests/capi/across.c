@@ -1,29 +1,12 @@
 /* Two processes: sleeping and waking by the event descriptor, data in both directions, an orderly end,
  * messages larger than 4 GiB when asked for. The child prints nothing.
  * usage: across [bytes of one huge message] */
-#include "capi.h"
+#include "pair.h"
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-static int fd; /* to the other process */
 static int child;
-
-static void give(const void *p, size_t n) { HOLDS(write(fd, p, n) == (ssize_t)n); }
-static void take(void *p, size_t n)
-{
-    for (size_t at = 0; at < n;) {
-        ssize_t k = read(fd, (char *)p + at, n - at);
-        if (k <= 0) DIE("the other process is gone");
-        at += k;
-    }
-}
-static void meet(void)
-{
-    char c = 0;
-    give(&c, 1);
-    take(&c, 1);
-}
 
 /* Sleeps in poll, at most 20 s, until the worker has something to do. */
 static int sleeps;

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "am.h"
 #include "rma.h"
+#include "pair.h"
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -257,16 +258,6 @@ static void on_error(void *arg, ucp_ep_h ep, ucs_status_t s)
     why = s;
 }
 
-static int line; /* to the other process */
-static void give(const void *p, size_t n) { HOLDS(write(line, p, n) == (ssize_t)n); }
-static void take(void *p, size_t n)
-{
-    for (size_t at = 0; at < n;) {
-        ssize_t k = read(line, (char *)p + at, n - at);
-        if (k <= 0) DIE("the other process is gone");
-        at += k;
-    }
-}
 
 /* A child that sends active messages by rendezvous, offers memory, progresses, and is killed. */
 static pid_t victim;
@@ -282,7 +273,7 @@ static void with_victim(void)
     extra_ep_params.err_handler.cb = on_error;
     HOLDS(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
     victim = fork();
-    line = fds[victim == 0];
+    fd = fds[victim == 0];
     close(fds[victim != 0]);
     open_side(&A);
     size_t n;
@@ -402,7 +393,7 @@ static ucs_status_t forced(void)
         while (n_kept) ucp_am_data_release(A.w, kept[--n_kept]);
         kill(victim, SIGKILL);
         waitpid(victim, NULL, 0);
-        close(line);
+        close(fd);
         ucp_worker_release_address(A.w, A.addr);
         ucp_worker_destroy(A.w);
         ucp_cleanup(A.ctx);

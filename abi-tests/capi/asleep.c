@@ -2,7 +2,7 @@
  * was killed, and to accept clients; a peer that is only stopped is not taken for dead; the thread
  * behind it exists while it is needed, and not in a forked child. On our libraries only: genuine UCX
  * has no error handling over shared memory. */
-#include "capi.h"
+#include "pair.h"
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <netinet/in.h>
@@ -10,18 +10,6 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-
-static int fd; /* to the other process */
-
-static void give(const void *p, size_t n) { HOLDS(write(fd, p, n) == (ssize_t)n); }
-static void take(void *p, size_t n)
-{
-    for (size_t at = 0; at < n;) {
-        ssize_t k = read(fd, (char *)p + at, n - at);
-        if (k <= 0) DIE("the other process is gone");
-        at += k;
-    }
-}
 
 static int count_threads(void)
 {

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "am.h"
 #include "rma.h"
+#include "pair.h"
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -17,16 +18,6 @@ static const char *const operations[] = {"short sends", "sends", "synchronous se
 static unsigned char out[BIG], in[BIG];
 static struct region theirs;
 static ucp_rkey_h key;
-
-static void give(int fd, const void *p, size_t n) { HOLDS(write(fd, p, n) == (ssize_t)n); }
-static void take(int fd, void *p, size_t n)
-{
-    for (size_t got = 0; got < n;) {
-        ssize_t k = read(fd, (char *)p + got, n - got);
-        HOLDS(k > 0);
-        got += k;
-    }
-}
 
 static ucs_status_ptr_t post(enum operation o, int i)
 {
@@ -63,14 +54,14 @@ static void ends(const char *what, ucs_status_ptr_t r)
 static void serve(struct side *s, int fd)
 {
     theirs = map_region(s, USER, BIG);
-    give(fd, &theirs, sizeof theirs);
-    give(fd, theirs.packed, theirs.packed_len);
+    give_to(fd, &theirs, sizeof theirs);
+    give_to(fd, theirs.packed, theirs.packed_len);
 }
 static void learn(int fd)
 {
-    take(fd, &theirs, sizeof theirs);
+    take_from(fd, &theirs, sizeof theirs);
     theirs.packed = malloc(theirs.packed_len);
-    take(fd, theirs.packed, theirs.packed_len);
+    take_from(fd, theirs.packed, theirs.packed_len);
     key = key_of(A.ep, theirs.packed);
 }
 
@@ -97,8 +88,8 @@ static void the_case(enum operation o, int late, int killed)
     pid_t pid = killed ? fork() : -1;
     if (pid == 0) {
         open_side(&B);
-        give(fds[1], &B.len, sizeof B.len);
-        give(fds[1], B.addr, B.len);
+        give_to(fds[1], &B.len, sizeof B.len);
+        give_to(fds[1], B.addr, B.len);
         serve(&B, fds[1]);
         for (int i = 0;; i++)
             if (late == 0) pause();
@@ -107,9 +98,9 @@ static void the_case(enum operation o, int late, int killed)
     open_side(&A);
     if (killed) {
         size_t len;
-        take(fds[0], &len, sizeof len);
+        take_from(fds[0], &len, sizeof len);
         ucp_address_t *addr = malloc(len);
-        take(fds[0], addr, len);
+        take_from(fds[0], addr, len);
         connect_to(&A, addr);
         learn(fds[0]);
     } else {

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include "am.h"
 #include "rma.h"
+#include "pair.h"
 #include <dirent.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -35,25 +36,15 @@ struct other {
 };
 static int line; /* of a child, to us */
 
-static void give(int fd, const void *p, size_t n) { HOLDS(write(fd, p, n) == (ssize_t)n); }
-static void take(int fd, void *p, size_t n)
-{
-    for (size_t got = 0; got < n;) {
-        ssize_t k = read(fd, (char *)p + got, n - got);
-        HOLDS(k > 0);
-        got += k;
-    }
-}
-
 static ucp_address_t *addresses_swapped(int fd)
 {
     size_t n;
     open_side(&A);
-    give(fd, &A.len, sizeof A.len);
-    give(fd, A.addr, A.len);
-    take(fd, &n, sizeof n);
+    give_to(fd, &A.len, sizeof A.len);
+    give_to(fd, A.addr, A.len);
+    take_from(fd, &n, sizeof n);
     ucp_address_t *theirs = malloc(n);
-    take(fd, theirs, n);
+    take_from(fd, theirs, n);
     return theirs;
 }
 
@@ -66,8 +57,8 @@ static void victim(enum moment m)
     connect_to(&A, theirs);
     MUST(set_with(A.w, ID, drop_am, NULL, 0));
     struct region r = map_region(&A, m == SHARED_PUT || m == SHARED_GET ? ALLOCATED : USER, BIG);
-    give(line, &r, sizeof r);
-    give(line, r.packed, r.packed_len);
+    give_to(line, &r, sizeof r);
+    give_to(line, r.packed, r.packed_len);
     B = A;
     /* A word from each side, so that all is wired up. */
     long word = 7;
@@ -327,14 +318,14 @@ static int segments_of(pid_t pid)
 
 static void talk_to(struct other *o)
 {
-    give(o->line, "g", 1);
+    give_to(o->line, "g", 1);
     /* The same worker as before. */
     size_t n;
-    take(o->line, &n, sizeof n);
+    take_from(o->line, &n, sizeof n);
     ucp_address_t *addr = malloc(n);
-    take(o->line, addr, n);
-    give(o->line, &A.len, sizeof A.len);
-    give(o->line, A.addr, A.len);
+    take_from(o->line, addr, n);
+    give_to(o->line, &A.len, sizeof A.len);
+    give_to(o->line, A.addr, A.len);
     connect_to(&A, addr);
     long word = 41, back = 0;
     ucs_status_ptr_t r = ucp_tag_recv_nbx(A.w, &back, sizeof back, 6, ALL, &plain);
@@ -369,9 +360,9 @@ static void the_case(enum moment m)
     connect_to(&A, addr);
     free(addr);
     if (m != INIT) {
-        take(other.line, &theirs, sizeof theirs);
+        take_from(other.line, &theirs, sizeof theirs);
         theirs.packed = malloc(theirs.packed_len);
-        take(other.line, theirs.packed, theirs.packed_len);
+        take_from(other.line, theirs.packed, theirs.packed_len);
         key = key_of(A.ep, theirs.packed);
         long word = 7;
         ucs_status_ptr_t q = ucp_tag_recv_nbx(A.w, &word, sizeof word, 99, ALL, &plain);

@@ -1,23 +1,11 @@
 /* Keys between two processes: pointers to memory that the other allocated, mappings that go with the
  * last key, new memory at an old address. The child (which has the endpoint) prints. */
 #define _GNU_SOURCE
-#include "capi.h"
+#include "pair.h"
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-
-static int fd;
-
-static void give(const void *p, size_t n) { HOLDS(write(fd, p, n) == (ssize_t)n); }
-static void take(void *p, size_t n)
-{
-    for (size_t at = 0; at < n;) {
-        ssize_t k = read(fd, (char *)p + at, n - at);
-        if (k <= 0) DIE("the other process is gone");
-        at += k;
-    }
-}
 
 struct offer {
     uint64_t at, len;

@@ -3,7 +3,7 @@
  * epoll set; waiting for memory. The child prints nothing.
  * usage: wakeup ROUNDS [apart]     apart: each process in a network namespace of its own */
 #define _GNU_SOURCE
-#include "capi.h"
+#include "pair.h"
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -13,24 +13,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-static int fd; /* to the other process */
 static int child;
-
-static void give(const void *p, size_t n) { HOLDS(write(fd, p, n) == (ssize_t)n); }
-static void take(void *p, size_t n)
-{
-    for (size_t at = 0; at < n;) {
-        ssize_t k = read(fd, (char *)p + at, n - at);
-        if (k <= 0) DIE("the other process is gone");
-        at += k;
-    }
-}
-static void meet(void)
-{
-    char c = 0;
-    give(&c, 1);
-    take(&c, 1);
-}
 
 /* The same for when the other one may need our progress. */
 static void meet_in_progress(void)

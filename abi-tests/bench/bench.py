@@ -5,8 +5,8 @@ cores; medians, and the ratio of the medians (above 1: ours is better).
     bench.py [--rounds N] [--cases WORD] [--tls sm,tcp] [--ours DIR] [--genuine DIR]
 
 Bars: point to point, one-sided and atomic operations and registrations 0.97 (and below 50 ns),
-start-up time 3 times, resident memory 1.5 times better, libraries that are loaded and not used 3
-times (and below 1 ms). The exit code says whether all hold.
+connections through a listener 1.0, start-up time 3 times, resident memory 1.5 times better,
+libraries that are loaded and not used 3 times (and below 1 ms). The exit code says whether all hold.
 """
 import argparse
 import math
@@ -76,9 +76,10 @@ def mpi(program, lib, tls, test, size, count):
 def values(command, env):
     """The `name number` lines that a program prints."""
     try:
-        out = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60).stdout
+        ran = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
     except subprocess.TimeoutExpired:
         return {}
+    out = ran.stdout + ran.stderr
     pairs = (line.split() for line in out.split("\n"))
     return {p[0]: float(p[1]) for p in pairs if len(p) == 2 and p[0] in ("value", "rss")}
 
@@ -188,14 +189,26 @@ def registrations(table, options, sides, folder):
         table.missed.append("registration cache hit: 50 ns")
 
 
+def connections(table, options, sides, program):
+    """Clients of a listener that connect, exchange a message each way and close, 50 at a time."""
+    if options.cases not in "connection rate" or "tcp" not in options.tls.split(","):
+        return
+    got = alternate(options.rounds, sides,
+                    lambda lib: values([program, "1", "50", "10"], where.environ(lib, "tcp")).get("value"))
+    table.row("connection rate", got["ours"], got["genuine"], "1/s", True, 1.0)
+
+
 def build(folder):
-    """The two C programs, compiled against genuine headers and linked by name."""
+    """The three C programs, compiled against genuine headers and linked by name."""
     pairs, startup = os.path.join(folder, "pairs"), os.path.join(folder, "startup")
     subprocess.run(["mpicc.openmpi", "-O2", "-o", pairs, os.path.join(HERE, "pairs.c")], check=True)
     include = os.path.join(os.path.dirname(where.GENUINE), "include")
     subprocess.run(["gcc", "-O2", "-I", include, "-o", startup, os.path.join(HERE, "startup.c"),
                     "-L", where.GENUINE, "-Wl,--allow-shlib-undefined", "-lucp", "-lucs"], check=True)
-    return pairs, startup
+    crowd = os.path.join(folder, "crowd")
+    subprocess.run(["gcc", "-O2", "-I", include, "-o", crowd, os.path.join(os.path.dirname(HERE), "capi", "crowd.c"),
+                    "-L", where.GENUINE, "-Wl,--allow-shlib-undefined", "-lucp", "-lucs"], check=True)
+    return pairs, startup, crowd
 
 
 def main():
@@ -209,10 +222,11 @@ def main():
     sides = {"genuine": options.genuine, "ours": options.ours}
     table = Table()
     with tempfile.TemporaryDirectory() as folder:
-        pairs, startup = build(folder)
+        pairs, startup, crowd = build(folder)
         start_up(table, options, sides, startup)
         unused(table, options, sides, folder)
         registrations(table, options, sides, folder)
+        connections(table, options, sides, crowd)
         point_to_point(table, options, sides, pairs)
     return table.finish()
 

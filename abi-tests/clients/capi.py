@@ -3,6 +3,7 @@
 Each is compiled against three sets of headers: genuine 1.22.0, Debian's 1.13.1, and ours. What it
 prints on genuine 1.22.0 is what the others are held against, but for what improvements.tsv lists."""
 import os
+import shutil
 
 import where
 from proc import Failure
@@ -109,6 +110,35 @@ def alone(name, arguments=(), more=None):
     return body
 
 
+def by_valgrind(name, arguments):
+    """No byte out of place, whoever connects."""
+    def body(ctx, tls):
+        if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine) or not shutil.which("valgrind"):
+            raise Skip("for our libraries, where valgrind is installed")
+        env = where.environ(ctx.lib, tls, UCX_LOG_FILE="stderr")
+        succeeded(ctx.run(["valgrind", "-q", "--error-exitcode=9", program(ctx, name, "1.22.0"), *arguments], env, 4 * LIMIT), "end")
+
+    return body
+
+
+# A link whose ends have link-local addresses only.
+LINK_LOCAL = """ip link set lo up && ip link add v0 type veth peer name v1
+ip link set v0 addrgenmode none && ip link set v1 addrgenmode none && ip link set v0 up && ip link set v1 up
+ip addr add fe80::10/64 dev v0 nodad && exec "$@" """
+
+
+def link_local(ctx, tls):
+    """Scope and port of a link-local address come through every query. (Genuine UCX 1.22.0 does not connect here.)"""
+    probe = ctx.run(["unshare", "-n", "ip", "link", "add", "v0", "type", "veth", "peer", "name", "v1"], dict(os.environ), 20)
+    if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine) or probe.rc != 0:
+        raise Skip("for our libraries, where network namespaces can be made")
+    env = where.environ(ctx.lib, tls, UCX_LOG_FILE="stderr", UCX_NET_DEVICES="v0", UCX_TCP_AF_PRIO="inet6")
+    binary = program(ctx, "sockaddr", "1.22.0")
+    r = ctx.run(["unshare", "-n", "sh", "-c", LINK_LOCAL, "sh", binary, "fe80::10%v0"], env, LIMIT)
+    succeeded(r, "listener fe80::10%v0, request from fe80::10%v0", "ports agree", "end",
+              "client fe80::10%v0 to fe80::10%v0, server fe80::10%v0 to fe80::10%v0")
+
+
 def foreign(ctx, tls):
     """Addresses of genuine UCX are refused on ours with the reason, and ours on genuine UCX."""
     if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
@@ -202,6 +232,9 @@ def tests():
     found.append(Test("capi crowd, 500 clients", "tcp", alone("crowd", ["5", "100", "2"])))
     found.append(Test("capi crowd, 1,000 reconnects", "tcp", alone("crowd", ["1", "4", "250"])))
     found.append(Test("capi crowd, backlog of 16", "tcp", alone("crowd", ["5", "100", "2"], {"UCX_LISTENER_BACKLOG": "16"})))
+    found.append(Test("capi strangers", "tcp", alone("strangers")))
+    found.append(Test("capi strangers, valgrind", "tcp", by_valgrind("strangers", ["100"]), smoke=False))
+    found.append(Test("capi sockaddr, link-local", "tcp", link_local))
     # Genuine UCX 1.22.0 aborts now and then when requests were never answered.
     found.append(Test("capi sockaddr, forgotten requests", "tcp", alone("sockaddr", ["127.0.0.1", "forgotten"])))
     found.append(Test("capi sockaddr", "tcp", body_for("sockaddr")))

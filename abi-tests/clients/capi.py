@@ -139,6 +139,22 @@ def link_local(ctx, tls):
               "client fe80::10%v0 to fe80::10%v0, server fe80::10%v0 to fe80::10%v0")
 
 
+def narrow_range(ctx, tls):
+    """Workers start as long as ports are left, then the error names range and variable."""
+    if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
+        raise Skip("for our libraries")
+    binary = program(ctx, "ports", "1.22.0")
+    first = 20000 + os.getpid() % 10000
+    more = {"UCX_NET_DEVICES": "lo", "UCX_LOG_FILE": "stderr"}
+    span = f"{first}-{first + 3}"
+    r = ctx.run([binary, str(first), "4"], where.environ(ctx.lib, tls, UCX_TCP_PORT_RANGE=span, **more), LIMIT)
+    succeeded(r, "3 workers in 4 ports of which one is taken, then an error", f"UCX_TCP_PORT_RANGE={span}", "end")
+    for bad in ("9-1", "0-70000", "abc"):
+        r = ctx.run([binary, str(first), "4"], where.environ(ctx.lib, tls, UCX_TCP_PORT_RANGE=bad, **more), LIMIT)
+        if r.rc != 3 or "UCX_TCP_PORT_RANGE" not in r.out or bad not in r.out:
+            raise Failure(f"{bad!r} is not refused by name: {r.how()}")
+
+
 def foreign(ctx, tls):
     """Addresses of genuine UCX are refused on ours with the reason, and ours on genuine UCX."""
     if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
@@ -235,6 +251,7 @@ def tests():
     found.append(Test("capi strangers", "tcp", alone("strangers")))
     found.append(Test("capi strangers, valgrind", "tcp", by_valgrind("strangers", ["100"]), smoke=False))
     found.append(Test("capi sockaddr, link-local", "tcp", link_local))
+    found.append(Test("capi ports, a narrow range", "tcp", narrow_range))
     # Genuine UCX 1.22.0 aborts now and then when requests were never answered.
     found.append(Test("capi sockaddr, forgotten requests", "tcp", alone("sockaddr", ["127.0.0.1", "forgotten"])))
     found.append(Test("capi sockaddr", "tcp", body_for("sockaddr")))

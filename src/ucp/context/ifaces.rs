@@ -43,6 +43,9 @@ impl Context {
                     rsc_index: index as RscIndex,
                     iface,
                 }),
+                // What the user allows is used up, as a range of ports. A worker without this
+                // transport would be one that peers can't reach.
+                Err(Error::Busy) => return Err(Error::Busy),
                 Err(error) => {
                     let (tl, dev) = (resource.tl_name(), resource.dev_name());
                     // The transport has said what failed, if that is worth a line.

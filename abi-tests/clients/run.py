@@ -36,6 +36,7 @@ def parse():
 
 def all_tests():
     import capi
+    import hosts
     import io_demo
     import mpi
     import mpi4py_suite
@@ -46,7 +47,7 @@ def all_tests():
     import uct
     import ucxx_py
 
-    suites = (mpi, shmem, capi, tools, mpi4py_suite, io_demo, ucxx_py, nixl_py, settings, uct)
+    suites = (mpi, shmem, capi, tools, mpi4py_suite, io_demo, ucxx_py, nixl_py, hosts, settings, uct)
     return [test for suite in suites for test in suite.tests()]
 
 

@@ -1,0 +1,75 @@
+"""Two hosts, as network namespaces joined by a link, each with a bridge of the same address as docker makes it."""
+import os
+import subprocess
+import time
+
+import where
+from proc import Background, Failure
+from tests import Skip, Test
+
+# Run in the namespace of the first host, with the process that holds the second one's.
+SETUP = """set -e
+ip link set lo up
+ip link add a0 type veth peer name b0
+ip link set b0 netns $1
+ip addr add 10.9.0.1/24 dev a0 && ip link set a0 up
+ip link add br0 type bridge && ip addr add 172.17.0.1/16 dev br0 && ip link add p0 type veth peer name p1
+ip link set p0 master br0 && ip link set p0 up && ip link set p1 up && ip link set br0 up
+nsenter -t $1 -n sh -ec '
+ip link set lo up
+ip addr add 10.9.0.2/24 dev b0 && ip link set b0 up
+ip link add br0 type bridge && ip addr add 172.17.0.1/16 dev br0 && ip link add p0 type veth peer name p1
+ip link set p0 master br0 && ip link set p0 up && ip link set p1 up && ip link set br0 up'
+"""
+
+
+class Hosts:
+    """Commands that run on either of them; they go with this object."""
+
+    def __enter__(self):
+        self.holders = [subprocess.Popen(["unshare", "-n", "sleep", "600"], stderr=subprocess.DEVNULL) for _ in range(2)]
+        own = os.readlink("/proc/self/ns/net")
+        end = time.monotonic() + 10
+        while any(os.readlink(f"/proc/{h.pid}/ns/net") == own for h in self.holders):
+            if any(h.poll() is not None for h in self.holders) or time.monotonic() > end:
+                self.__exit__()
+                raise Skip("network namespaces can't be made here")
+            time.sleep(0.02)
+        made = subprocess.run([*self.on(0), "sh", "-c", SETUP, "sh", str(self.holders[1].pid)], capture_output=True, text=True)
+        if made.returncode:
+            self.__exit__()
+            raise Skip(f"no links between namespaces here: {made.stderr.strip()}")
+        return self
+
+    def on(self, host):
+        return ["nsenter", "-t", str(self.holders[host].pid), "-n"]
+
+    def __exit__(self, *_):
+        for holder in self.holders:
+            holder.kill()
+            holder.wait()
+
+
+def perftest(test, size, more):
+    """Traffic without UCX_NET_DEVICES goes over the link, never to a host's own bridge."""
+    def body(ctx, tls):
+        env = where.environ(ctx.lib, tls, UCX_WARN_UNUSED_ENV_VARS="n", **more)
+        with Hosts() as hosts:
+            server = Background([*hosts.on(0), where.PERFTEST, "-p", "14001"], env)
+            time.sleep(0.5)
+            client = [*hosts.on(1), where.PERFTEST, "-p", "14001", "10.9.0.1", "-t", test, "-s", str(size), "-n", "200", "-w", "10"]
+            r = ctx.run(client, env, 60)
+            rc, out = server.finish(20)
+        r.out += "--- server\n" + out
+        if r.rc != 0 or rc != 0:
+            raise Failure(f"client: {r.how()}, server: {rc}")
+
+    return body
+
+
+def tests():
+    found = []
+    for test, size in (("tag_lat", 8), ("tag_bw", 1 << 20), ("ucp_put_bw", 65536)):
+        for what, more in (("bridges", {}), ("bridges in use", {"UCX_TCP_BRIDGE_ENABLE": "y"})):
+            found.append(Test(f"two hosts, {what}, {test}", "tcp", perftest(test, size, more), smoke=test == "tag_bw"))
+    return found

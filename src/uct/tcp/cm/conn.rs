@@ -207,12 +207,22 @@ impl CmConn {
     fn complain(&self, bad: Bad) {
         let peer = self.peer;
         match bad {
-            Bad::Foreign => {
-                crate::ucs_diag!("tcp: closed a connection with {peer} that is not ours")
-            }
-            Bad::Version(version) => crate::ucs_error!(
-                "tcp: {peer} connects by version {version} of the protocol, which is not known here"
+            Bad::Foreign => crate::ucs_diag!(
+                "tcp: closed a connection with {peer} that does not speak this library's protocol \
+                 (OpenUCX does not)"
             ),
+            Bad::Version(version) => {
+                crate::ucs_error!(
+                    "tcp: {peer} speaks version {version} of the protocol of connections, this \
+                     library speaks version {}",
+                    frame::VERSION
+                );
+                // A frame of no kind, by whose head the peer learns ours.
+                let _ = self.send(&Frame {
+                    kind: 0,
+                    body: Vec::new(),
+                });
+            }
             Bad::Damaged => crate::ucs_diag!("tcp: closed a connection with {peer}: damaged bytes"),
         }
     }

@@ -4,7 +4,7 @@
 use crate::ucs::crc::crc32;
 
 const MAGIC: [u8; 4] = *b"UXCM";
-const VERSION: u8 = 1;
+pub const VERSION: u8 = 1;
 const HEADER: usize = 16;
 /// Longest body in bytes.
 pub const MAX_BODY: usize = 64 << 10;

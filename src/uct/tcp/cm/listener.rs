@@ -245,6 +245,24 @@ mod tests {
     }
 
     #[test]
+    fn another_version_learns_ours() {
+        use std::io::{Read, Write};
+        let listener = listener();
+        let mut other = std::net::TcpStream::connect(listener.address()).expect("connects");
+        other.write_all(b"UXCM\x07").expect("sent");
+        let server = until(|| accepted(&listener));
+        let end = until(|| match server.poll() {
+            Polled::Failed(error) => Some(error),
+            _ => None,
+        });
+        assert_eq!(end, Error::Rejected);
+        drop(server);
+        let mut answer = Vec::new();
+        other.read_to_end(&mut answer).expect("an answer");
+        assert_eq!(answer.get(..5), Some(&b"UXCM\x01"[..]));
+    }
+
+    #[test]
     fn a_second_listener_finds_the_address_busy() {
         let first = listener();
         let second = CmListener::open(first.address(), None, settings());

@@ -98,6 +98,74 @@ fn lack_of_descriptors() {
     }
 }
 
+/// The rail dies in the middle of sends in place: each ends once, with an error, and its buffer is
+/// not looked at again.
+#[test]
+fn a_buffer_is_free_after_an_error() {
+    use super::peer::RawPeer;
+    use std::io::Read;
+    const LEN: usize = 4 << 20;
+    for read_first in [0, 1, 100_000] {
+        let a = Node::new();
+        let mut peer = RawPeer::connect(&a, 0);
+        let to = Addr {
+            device: a.addr().device,
+            iface: [&1u16.to_le_bytes()[..], &0xabcdu32.to_le_bytes()].concat(),
+        };
+        let ep = connect(&a.iface, &to, 5).unwrap();
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a new mapping, wherever the kernel likes.
+        let memory = unsafe {
+            let rw = libc::PROT_READ | libc::PROT_WRITE;
+            libc::mmap(std::ptr::null_mut(), LEN, rw, flags, -1, 0)
+        };
+        assert_ne!(memory, libc::MAP_FAILED);
+        let piece = a.iface.attr().max_zcopy.min(100_001);
+        let mut pending = Vec::new();
+        for token in 0.. {
+            let at = (token as usize * 4099) % (LEN - piece);
+            let iov = [IoVec {
+                ptr: memory.cast::<u8>().wrapping_add(at).cast_const(),
+                len: piece,
+            }];
+            match ep.am_zcopy(1, b"head", &iov, token).unwrap() {
+                Post::Done => {}
+                Post::Pending => pending.push(token),
+                Post::NoResource => break,
+            }
+        }
+        assert!(!pending.is_empty());
+        peer.stream
+            .read_exact(&mut vec![0; read_first])
+            .expect("the start of it");
+        let socket = socket2::SockRef::from(&peer.stream);
+        socket.set_linger(Some(Duration::ZERO)).unwrap();
+        drop(peer);
+        until(&[&a], || !a.log.failed.borrow().is_empty());
+        settle(&[&a]);
+        // SAFETY: the mapping from above; whoever looks at it from here on dies.
+        assert_eq!(unsafe { libc::mprotect(memory, LEN, libc::PROT_NONE) }, 0);
+        settle(&[&a]);
+        assert!(ep.am_short(1, 0, b"").is_err() && ep.flush(77).is_err());
+        drop(ep);
+        settle(&[&a]);
+        assert_eq!(a.log.failed.borrow().len(), 1);
+        let mut ended: Vec<u64> = a.log.completed.borrow().iter().map(|c| c.0).collect();
+        ended.sort_unstable();
+        assert_eq!(ended, pending);
+        // Those that the peer's kernel had taken may have ended well before.
+        assert!(
+            a.log
+                .completed
+                .borrow()
+                .last()
+                .is_some_and(|c| c.1.is_err())
+        );
+        // SAFETY: nothing uses it any more.
+        unsafe { libc::munmap(memory, LEN) };
+    }
+}
+
 /// Link-local addresses with their scope, and a bridge that is left out.
 #[test]
 fn link_local_and_bridges() {

@@ -95,6 +95,11 @@ pub trait Ep {
         Ok(Post::Done)
     }
 
+    /// The operations that are under way are given up: from here on the buffers they were posted
+    /// with are their owners', and are neither read nor written. What `Events::completed` says of
+    /// them later is of no interest.
+    fn let_go(&self) {}
+
     /// Asks whether the peer is alive, cheaply and without its help where possible. An error
     /// found later is told by `Events::ep_failed`.
     fn check(&self) -> Result<()> {

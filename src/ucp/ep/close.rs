@@ -34,11 +34,18 @@ impl Endpoint {
         }
     }
 
+    /// Users get their buffers back when their requests complete, so lanes have to leave them alone
+    /// before that.
+    pub(super) fn let_go(&self) {
+        self.lanes().iter().for_each(|lane| lane.let_go());
+    }
+
     /// Ends whatever is in flight.
     pub fn abandon(self: &Rc<Self>, error: Error) {
         let error = self.failed.get().unwrap_or(error);
         self.failed.set(Some(error));
         self.fast_max.set(-1);
+        self.let_go();
         self.end_pending(error);
         self.fail_held(error);
         self.worker.finish_all_of(self, error);

@@ -79,6 +79,7 @@ impl Endpoint {
         let Some(error) = self.failed.get() else {
             return;
         };
+        self.let_go();
         self.end_pending(error);
         self.fail_held(error);
         self.worker.finish_all_of(self, error);

@@ -156,6 +156,10 @@ impl Ep for TcpEp {
         self.shared.flush_conn(&self.conn, token)
     }
 
+    fn let_go(&self) {
+        self.shared.let_go(&self.conn);
+    }
+
     /// The kernel's keepalive watches what is connected; a peer that has closed is tried again.
     fn check(&self) -> Result<()> {
         match self.conn.state.get() {

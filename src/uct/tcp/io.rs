@@ -16,6 +16,14 @@ pub fn send_vector(fd: RawFd, parts: &[iovec]) -> io::Result<usize> {
     unsafe { net::send_vector(fd, parts) }
 }
 
+/// Appends what lies at `ptr` in memory that was posted.
+pub fn append_posted(buffer: &mut Vec<u8>, ptr: *const u8, len: usize) {
+    if len != 0 {
+        // SAFETY: a part of an operation that has not completed is readable, see above.
+        buffer.extend_from_slice(unsafe { std::slice::from_raw_parts(ptr, len) });
+    }
+}
+
 /// Receives to a place, at most `len` bytes.
 pub fn recv_to(fd: RawFd, place: NonNull<u8>, len: usize) -> io::Result<usize> {
     // SAFETY: UCP has just named these bytes as writable, and hasn't been called since.

@@ -122,6 +122,18 @@ impl Shared {
         Ok(Post::Pending)
     }
 
+    /// As `Ep::let_go`. A frame that has begun has to be sent to its end, so what waits in place is
+    /// copied; if that is too much, the connection ends.
+    pub fn let_go(&self, conn: &Rc<Conn>) {
+        const MOST: usize = 64 << 20;
+        let bytes = conn.tx.borrow().in_place_bytes();
+        if bytes > MOST {
+            self.fail(conn, Error::Canceled);
+        } else if bytes > 0 {
+            conn.tx.borrow_mut().take_in();
+        }
+    }
+
     /// As `Ep::flush`.
     pub fn flush_conn(&self, conn: &Rc<Conn>, token: u64) -> Result<Post> {
         if let Some(error) = conn.send_error.get() {

@@ -7,6 +7,8 @@ use smallvec::SmallVec;
 use crate::sys::net::{io_slice, iovec};
 use crate::uct::IoVec;
 
+use super::io as tcp_io;
+
 /// A copied item isn't extended beyond this, so that what was sent can be given back.
 const CHUNK: usize = 64 << 10;
 /// Parts of one gathering send.
@@ -143,6 +145,38 @@ impl TxQueue {
         }
     }
 
+    /// Bytes that wait in place.
+    pub fn in_place_bytes(&self) -> usize {
+        let bytes = |item: &Item| match item {
+            Item::InPlace { parts, next, .. } => {
+                parts.iter().skip(*next).map(|part| part.len).sum()
+            }
+            _ => 0,
+        };
+        self.items.iter().map(bytes).sum()
+    }
+
+    /// Copies what waits in place, so that its owners may have it back; the operations complete
+    /// when the copies have gone.
+    pub fn take_in(&mut self) {
+        for item in std::mem::take(&mut self.items) {
+            let Item::InPlace { parts, next, token } = item else {
+                self.items.push_back(item);
+                continue;
+            };
+            let mut data = Vec::new();
+            for part in parts.iter().skip(next) {
+                tcp_io::append_posted(&mut data, part.ptr, part.len);
+            }
+            self.bytes += data.len();
+            if !data.is_empty() {
+                self.items.push_back(Item::Copied { data, done: 0 });
+            }
+            self.items.push_back(Item::Flush { token });
+        }
+        self.in_place = 0;
+    }
+
     /// Gives up on everything; `done` is told the tokens that were waiting.
     pub fn clear(&mut self, mut done: impl FnMut(u64)) {
         for item in std::mem::take(self).items {
@@ -215,6 +249,35 @@ mod tests {
             assert_eq!(drain(&mut queue, step), (270, vec![1, 2, 3]), "step {step}");
             assert_eq!((queue.bytes, queue.in_place), (0, 0));
         }
+    }
+
+    #[test]
+    fn what_was_taken_in_is_not_looked_at_again() {
+        let mut data = vec![7u8; 300];
+        let iov = [IoVec {
+            ptr: data.as_ptr(),
+            len: 300,
+        }];
+        let mut queue = TxQueue::default();
+        queue.push_copied(&[1; 10]);
+        queue.push_in_place(&iov, 100, 1);
+        queue.push_copied(&[2; 10]);
+        queue.push_in_place(&iov, 0, 2);
+        assert_eq!(queue.in_place_bytes(), 500);
+        queue.take_in();
+        assert_eq!((queue.in_place_bytes(), queue.in_place), (0, 0));
+        assert_eq!(queue.bytes, 520);
+        let range = data.as_ptr_range();
+        let mut parts = Parts::new();
+        queue.gather(&mut parts);
+        let ours = |at: *const u8| !range.contains(&at);
+        assert!(
+            parts
+                .iter()
+                .all(|part| ours(part.iov_base.cast_const().cast()))
+        );
+        assert_eq!(drain(&mut queue, 64), (520, vec![1, 2]));
+        data.fill(0);
     }
 
     #[test]

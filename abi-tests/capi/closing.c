@@ -32,16 +32,19 @@ struct op {
 };
 static struct op sent[N], received[N];
 
-static void ended(struct op *op, ucs_status_t s)
+static int garbled;
+static void ended(struct op *op, ucs_status_t s, int got)
 {
+    /* What counts as received is what was sent, whatever the sender did with its buffer later. */
+    if (got && s == UCS_OK) garbled += !untouched(op->buf, SIZE, op - received);
     op->called++;
     op->with = s;
     /* The buffer is ours again: nobody may write to it, nor rely on it. */
     memset(op->buf, 0x5a, SIZE);
     op->reused = 1;
 }
-static void on_sent(void *r, ucs_status_t s, void *arg) { ended(arg, s); }
-static void on_received(void *r, ucs_status_t s, const ucp_tag_recv_info_t *info, void *arg) { ended(arg, s); }
+static void on_sent(void *r, ucs_status_t s, void *arg) { ended(arg, s, 0); }
+static void on_received(void *r, ucs_status_t s, const ucp_tag_recv_info_t *info, void *arg) { ended(arg, s, 1); }
 
 static size_t request_size;
 
@@ -153,12 +156,34 @@ static void rounds(int by_receiver, int own, int times)
 {
     unsigned seed = 2 * by_receiver + own;
     double begun = now();
-    wrong_status = never = twice = written = 0;
+    wrong_status = never = twice = written = garbled = 0;
     for (int i = 0; i < times; i++) round_of(SIZE, by_receiver, own, &seed);
     printf("closed by the %s%s, %s: closes %s, completed never %d, twice %d, written later %d%s\n", by_receiver ? "receiver" : "sender",
            alone ? " alone" : ", then the other", own ? "requests of the user" : "requests of UCX", wrong_status ? "WRONG" : "OK", never, twice, written,
            never + twice + written ? ": WRONG" : "");
-    fprintf(stderr, "%.2f s\n", now() - begun);
+    fprintf(stderr, "%.2f s, garbled %d\n", now() - begun, garbled);
+}
+
+/* A side that has closed its endpoint in order still receives what was sent to it. */
+static void late_receives(void)
+{
+    memset(&extra_ep_params, 0, sizeof extra_ep_params);
+    connect_to(&A, B.addr);
+    connect_to(&B, A.addr);
+    still_works();
+    memset(sent[0].buf, 1, SIZE);
+    ucs_status_ptr_t s[2] = {ucp_tag_send_nbx(A.ep, sent[0].buf, SIZE, 1, &plain), ucp_tag_send_sync_nbx(A.ep, sent[0].buf, 100, 2, &plain)};
+    let_it_arrive();
+    HOLDS(finished(ucp_ep_close_nbx(B.ep, &plain)) == UCS_OK);
+    let_it_arrive();
+    ucs_status_t r[4];
+    r[0] = finished(ucp_tag_recv_nbx(B.w, received[0].buf, SIZE, 1, ALL, &plain));
+    r[1] = finished(ucp_tag_recv_nbx(B.w, received[1].buf, SIZE, 2, ALL, &plain));
+    r[2] = finished(s[0]);
+    r[3] = finished(s[1]);
+    printf("received after closing: %s %s, sent %s %s, %s\n", name(r[0]), name(r[1]), name(r[2]), name(r[3]), untouched(received[0].buf, SIZE, 1) ? "right" : "WRONG");
+    HOLDS(finished(ucp_ep_close_nbx(A.ep, &plain)) == UCS_OK);
+    A.ep = B.ep = NULL;
 }
 
 int main(int argc, char **argv)
@@ -174,6 +199,7 @@ int main(int argc, char **argv)
         sent[i].buf = malloc(SIZE), received[i].buf = malloc(SIZE);
         sent[i].own = malloc(request_size + 64), received[i].own = malloc(request_size + 64);
     }
+    late_receives();
     for (alone = 0; alone < 2; alone++)
         for (int by_receiver = 0; by_receiver < 2; by_receiver++)
             for (int own = 0; own < 2; own++) rounds(by_receiver, own, times);

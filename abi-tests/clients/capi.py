@@ -227,6 +227,9 @@ def tests():
     found += over_all("capi threads, long", alone("threads", ["3000"]), smoke=False)
     found += over_both("capi host", host)
     found += over_both("capi attributes", body_for("attributes"))
+    # Genuine UCX never ends a receive of which the sender has sent a part.
+    for thresh in ("inf", "1000"):
+        found += over_both(f"capi closing, UCX_RNDV_THRESH={thresh}", alone("closing", ["3", "200000"], {"UCX_RNDV_THRESH": thresh}))
     found += over_all("capi wakeup, long", alone("wakeup", ["100000"]), smoke=False)
     found += over_both("capi rma sizes", body_for("rma", ["sizes"]))
     found.append(Test("capi rma order", "sm", body_for("rma", ["order"])))

@@ -10,7 +10,7 @@ import proc
 import tools
 import where
 from proc import Failure
-from tests import Skip, Test
+from tests import Skip, Test, over_both
 
 WORKS = "works"
 # Variable, value, how far it comes (the first line that is not OK, or 'works'), lines at warning and
@@ -115,4 +115,4 @@ def interrupted(ctx, tls):
 
 
 def tests():
-    return [Test("settings", None, accepted_or_named), Test("settings, modified", None, modified)] + [Test("ucx_perftest, Ctrl-C", "tcp", interrupted)]
+    return [Test("settings", None, accepted_or_named), Test("settings, modified", None, modified)] + over_both("ucx_perftest, Ctrl-C", interrupted)

@@ -15,7 +15,12 @@ impl Endpoint {
         self.set_owned(false);
         self.lent.set(false);
         if force {
-            let alive = self.failed.get().is_none();
+            // A farewell that still waits for room would be given up with the rest.
+            let alive = self.failed.get().is_none() || self.has_farewell();
+            // Parts of messages may have gone to a peer that has not needed our address so far.
+            if alive && (self.is_blocked() || self.in_flight.get() != 0) {
+                self.set_announced(true);
+            }
             self.abandon(Error::Canceled);
             if alive {
                 // The peer may wait for answers of ours.

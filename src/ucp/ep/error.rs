@@ -49,6 +49,20 @@ impl Endpoint {
             || self.worker.tag.has_part_from(self.peer_origin())
     }
 
+    /// Handles errors, over shared memory: no lane tells of the peer's death.
+    pub fn is_near_with_errors(&self) -> bool {
+        let lane = || {
+            self.config()
+                .lanes
+                .all
+                .get(usize::from(self.config().lanes.am))
+                .map(|am| am.local)
+        };
+        self.error_mode() != ErrorMode::None
+            && self.is_wired()
+            && lane().is_some_and(|local| self.worker.is_intra_node(local))
+    }
+
     pub fn error_mode(&self) -> ErrorMode {
         self.options.borrow().mode
     }

@@ -204,6 +204,13 @@ impl Endpoint {
         }
     }
 
+    /// Whether [`Endpoint::say_closed`] has found no room yet.
+    pub(super) fn has_farewell(&self) -> bool {
+        let waits =
+            |p: &Pending| matches!(p, Pending::Control(message) if message.id == am::WIREUP);
+        self.failed.get().is_some() && self.pending.borrow().iter().any(waits)
+    }
+
     /// Ends what waits. Flushes are left to [`Endpoint::end_flushes`], which tells whom they are for.
     pub(super) fn end_pending(self: &Rc<Self>, error: Error) {
         let waiting: Vec<Pending> = self.pending.borrow_mut().drain(..).collect();

@@ -31,6 +31,9 @@ impl Alarm {
 impl Worker {
     /// The endpoint's peer is to be checked from now on, if the endpoint's mode asks for that.
     pub(in crate::ucp) fn watch_peer(&self, ep: &Endpoint) {
+        if ep.is_near_with_errors() {
+            self.near_with_errors.set(true);
+        }
         let (Some(events), Some(interval)) = (&self.events, self.keepalive.interval()) else {
             return;
         };

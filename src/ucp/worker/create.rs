@@ -129,6 +129,7 @@ impl Worker {
             client_id: params.client_id,
             keepalive: Keepalive::new(&context.config),
             alarm: Default::default(),
+            near_with_errors: Cell::new(false),
             not_yet_wired: Wired::not_yet(),
             stream_ready: RefCell::default(),
             context,

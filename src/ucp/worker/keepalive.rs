@@ -100,9 +100,10 @@ impl Worker {
     pub(super) fn keep_alive(&self, now: Instant) {
         let Keepalive { all, awaited } = &self.keepalive;
         let woken = self.alarm.take_due();
-        if awaited.is_due(now, woken) && self.awaits_something() {
-            for ep in awaited.choose(self.endpoints_that(Endpoint::awaits_peer)) {
-                self.check_peer(&ep, Endpoint::awaits_peer);
+        if awaited.is_due(now, woken) && (self.awaits_something() || self.watches_host()) {
+            let due = |ep: &Endpoint| ep.awaits_peer() || ep.is_near_with_errors();
+            for ep in awaited.choose(self.endpoints_that(due)) {
+                self.check_peer(&ep, due);
             }
         }
         if all.is_due(now, woken) {
@@ -111,6 +112,12 @@ impl Worker {
                 self.check_peer(&ep, handles_errors);
             }
         }
+    }
+
+    /// Whether there may be endpoints with error handling by memory of this host: nobody else tells
+    /// of their peers' deaths, and who only waits for a receive awaits nothing of them here.
+    fn watches_host(&self) -> bool {
+        self.near_with_errors.get()
     }
 
     /// Whether any endpoint can be awaiting something of its peer.

@@ -135,6 +135,8 @@ pub struct Worker {
     client_id: u64,
     keepalive: Keepalive,
     alarm: Alarm,
+    /// An endpoint with error handling by memory of this host has been made.
+    near_with_errors: Cell<bool>,
     /// What endpoints without a known peer have for lanes.
     not_yet_wired: Wired,
     /// Tokens of endpoints that have stream data.

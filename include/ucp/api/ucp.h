@@ -990,7 +990,8 @@ ucs_status_t ucp_ep_evaluate_perf(ucp_ep_h ep,
  * Makes a key out of what `ucp_rkey_pack` or `ucp_memh_pack` gave at the peer, for use on this
  * endpoint. To be destroyed by `ucp_rkey_destroy`.
  *
- * Returns `UCS_OK`, or `UCS_ERR_INVALID_PARAM` for what is no key or a damaged one.
+ * Returns `UCS_OK`, `UCS_ERR_INVALID_PARAM` for what is no key or a damaged one, or the error with
+ * which the endpoint has failed.
  */
 ucs_status_t ucp_ep_rkey_unpack(ucp_ep_h ep, const void *rkey_buffer, ucp_rkey_h *rkey_p);
 

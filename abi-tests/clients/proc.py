@@ -145,8 +145,10 @@ class Background:
     """A server, whose output is kept."""
 
     def __init__(self, cmd, env):
+        # A shell that runs the tests in the background has its children ignore Ctrl-C.
+        heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
         self.p = subprocess.Popen(cmd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, start_new_session=True)
+                                  stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=heed)
         self.out = b""
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()

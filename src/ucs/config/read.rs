@@ -1,10 +1,11 @@
 //! Reading the environment and the files.
 
+use core::ptr;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::file::{Files, Machine};
-use super::{Config, Entry, Kind, OnError, PREFIX, index, nearest, resolve};
+use super::{Config, Entry, Kind, OnError, PREFIX, Table, index, nearest, resolve};
 use crate::ucs::status::{Error, Result};
 
 /// Variables that belong to us but are no configuration values.
@@ -41,6 +42,13 @@ impl Config {
         Config::from_sources(env_prefix, &environment(), &files)
     }
 
+    /// As [`Config::read`], for somebody who asks for the variables of one table: what is wrong with
+    /// those of others is theirs to hear.
+    pub fn read_table(env_prefix: Option<&str>, table: &'static Table) -> Result<Config> {
+        let files = Files::load(&ThisMachine);
+        Config::gather(env_prefix, &environment(), &files, Some(table))
+    }
+
     /// All that is set and right, in silence.
     pub(super) fn lenient() -> Config {
         let files = Files::load(&ThisMachine);
@@ -71,6 +79,15 @@ impl Config {
         environment: &BTreeMap<String, String>,
         files: &Files,
     ) -> Result<Config> {
+        Config::gather(env_prefix, environment, files, None)
+    }
+
+    fn gather(
+        env_prefix: Option<&str>,
+        environment: &BTreeMap<String, String>,
+        files: &Files,
+        table: Option<&'static Table>,
+    ) -> Result<Config> {
         let env_prefix = env_prefix
             .filter(|p| !p.is_empty())
             .map(|p| format!("{p}_{PREFIX}"));
@@ -87,23 +104,33 @@ impl Config {
                 .iter()
                 .filter(|(n, _)| !environment.contains_key(*n))
             {
-                result = result.and(config.take(&prefix, name, value));
+                result = result.and(config.take(&prefix, name, value, table));
             }
             for (name, value) in environment {
-                result = result.and(config.take(&prefix, name, value));
+                result = result.and(config.take(&prefix, name, value, table));
             }
         }
         result.map(|()| config)
     }
 
     /// Takes over one variable if it has this prefix and is known.
-    fn take(&mut self, prefix: &str, name: &str, value: &str) -> Result<()> {
+    fn take(
+        &mut self,
+        prefix: &str,
+        name: &str,
+        value: &str,
+        table: Option<&'static Table>,
+    ) -> Result<()> {
         let Some(short) = name.strip_prefix(prefix) else {
             return Ok(());
         };
         let Some((short, entry)) = resolve(short) else {
             return Ok(());
         };
+        let wanted = table.is_none_or(|table| !entry.own || ptr::eq(table, entry.table));
+        if !wanted && !entry.var.kind.accepts(value) {
+            return Ok(());
+        }
         if matches!(entry.var.kind, Kind::Deprecated) {
             crate::ucs_warn!(
                 "{name} is deprecated (set UCX_WARN_UNUSED_ENV_VARS=n to suppress this warning)"

@@ -37,8 +37,10 @@ impl Shared {
         if conn.ready.get() {
             return Ok(true);
         }
-        if let Some(error) = conn.send_error.get() {
-            return Err(error);
+        if conn.send_error.get().is_some() && conn.state.get() == State::Up {
+            // The endpoint is told by progress. Were every send refused until then, a program that
+            // progresses only while something is pending would never hear of it.
+            return Ok(false);
         }
         match conn.state.get() {
             State::Failed(error) => return Err(error),

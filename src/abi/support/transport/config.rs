@@ -21,7 +21,7 @@ pub unsafe fn read(
     let table = table.ok_or(Error::InvalidParam)?;
     // SAFETY: forwarded to the caller.
     let prefix = unsafe { text(env_prefix) };
-    let config = Config::read(prefix.as_deref())?;
+    let config = Config::read_table(prefix.as_deref(), table)?;
     let handle = Box::new(Configuration { config, table });
     Ok(Box::into_raw(handle).cast())
 }

@@ -2,6 +2,8 @@
 #ifndef PAIR_H
 #define PAIR_H
 #include "capi.h"
+#include <sched.h>
+#include <sys/socket.h>
 
 static int fd __attribute__((unused)); /* to the other process, where there is only one */
 
@@ -21,5 +23,32 @@ __attribute__((unused)) static void meet(void)
     char c = 0;
     give(&c, 1);
     take(&c, 1);
+}
+
+/* As take_from, with progress meanwhile or without UCX. */
+__attribute__((unused)) static void take_either(int from, void *p, size_t n, int progress_too)
+{
+    double end = now() + 60;
+    for (size_t at = 0; at < n;) {
+        ssize_t k = recv(from, (char *)p + at, n - at, progress_too ? MSG_DONTWAIT : 0);
+        if (k > 0) {
+            at += k;
+            continue;
+        }
+        if (k == 0) DIE("the other process is gone");
+        if (now() > end) DIE("nothing comes from the other process");
+        if (!ucp_worker_progress(A.w)) sched_yield();
+    }
+}
+
+/* As `finished`, but leaves the processor to others: there may be fewer of them than processes. */
+__attribute__((unused)) static ucs_status_t settled(ucs_status_ptr_t r)
+{
+    double end = now() + 60;
+    while (UCS_PTR_IS_PTR(r) && ucp_request_check_status(r) == UCS_INPROGRESS) {
+        if (!ucp_worker_progress(A.w)) sched_yield();
+        if (now() > end) DIE("nothing happens any more");
+    }
+    return finished(r);
 }
 #endif

@@ -2,41 +2,15 @@
  * without ever calling progress; every count exact, everything visible after a flush.
  * usage: rma_across */
 #include "rma.h"
+#include "pair.h"
 #include <sched.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
 enum { ORIGINS = 3, ADDS = 1000, BLOCK = 300000 };
 
-static void give(int fd, const void *p, size_t n) { HOLDS(write(fd, p, n) == (ssize_t)n); }
-
-/* Reads; the target progresses meanwhile, if it may. */
+/* The target progresses while it reads, if it may. */
 static int may_progress;
-static void take(int fd, void *p, size_t n)
-{
-    double end = now() + 60;
-    for (size_t at = 0; at < n;) {
-        ssize_t k = recv(fd, (char *)p + at, n - at, may_progress ? MSG_DONTWAIT : 0);
-        if (k > 0) {
-            at += k;
-            continue;
-        }
-        if (k == 0) DIE("the other process is gone");
-        if (now() > end) DIE("nothing comes from the other process");
-        if (!ucp_worker_progress(A.w)) sched_yield();
-    }
-}
-
-/* As `finished`, but leaves the processor to others: there may be fewer of them than processes. */
-static ucs_status_t done(ucs_status_ptr_t r)
-{
-    double end = now() + 60;
-    while (UCS_PTR_IS_PTR(r) && ucp_request_check_status(r) == UCS_INPROGRESS) {
-        if (!ucp_worker_progress(A.w)) sched_yield();
-        if (now() > end) DIE("nothing happens any more");
-    }
-    return finished(r);
-}
 
 struct note {
     uint64_t at, key_len, addr_len;
@@ -46,24 +20,24 @@ static void origin(int fd, int number)
 {
     struct note n;
     open_side(&A);
-    give(fd, &A.len, sizeof A.len);
-    give(fd, A.addr, A.len);
-    take(fd, &n, sizeof n);
+    give_to(fd, &A.len, sizeof A.len);
+    give_to(fd, A.addr, A.len);
+    take_either(fd, &n, sizeof n, may_progress);
     void *addr = malloc(n.addr_len), *key = malloc(n.key_len);
-    take(fd, addr, n.addr_len);
-    take(fd, key, n.key_len);
+    take_either(fd, addr, n.addr_len, may_progress);
+    take_either(fd, key, n.key_len, may_progress);
     connect_to(&A, addr);
     ucp_rkey_h k = key_of(A.ep, key);
     uint64_t one = 1, big = 1ull << 32, before = 0;
     char go;
-    take(fd, &go, 1);
+    take_either(fd, &go, 1, may_progress);
     ucp_request_param_t p = {.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE, .datatype = ucp_dt_make_contig(8)};
     for (int i = 0; i < ADDS; i++) {
         uint64_t reply = 0;
         p.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE | (i % 4 ? 0 : UCP_OP_ATTR_FIELD_REPLY_BUFFER);
         p.reply_buffer = &reply;
         ucs_status_ptr_t r = ucp_atomic_op_nbx(A.ep, UCP_ATOMIC_OP_ADD, i % 2 ? &one : &big, 1, n.at, k, &p);
-        HOLDS(done(r) == UCS_OK);
+        HOLDS(settled(r) == UCS_OK);
         if (i % 4 == 0) {
             HOLDS(i == 0 || reply > before);
             before = reply;
@@ -75,7 +49,7 @@ static void origin(int fd, int number)
                 want = seen;
                 reply = want + 1;
                 p.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
-                HOLDS(done(ucp_atomic_op_nbx(A.ep, UCP_ATOMIC_OP_CSWAP, &want, 1, n.at + 8, k, &p)) == UCS_OK);
+                HOLDS(settled(ucp_atomic_op_nbx(A.ep, UCP_ATOMIC_OP_CSWAP, &want, 1, n.at + 8, k, &p)) == UCS_OK);
                 seen = reply;
             } while (seen != want);
         }
@@ -88,21 +62,21 @@ static void origin(int fd, int number)
         HOLDS(!UCS_PTR_IS_ERR(r));
         if (r) ucp_request_free(r);
     }
-    HOLDS(done(ucp_ep_flush_nbx(A.ep, &plain)) == UCS_OK);
-    give(fd, "d", 1); /* what was put is there */
-    take(fd, &go, 1);
+    HOLDS(settled(ucp_ep_flush_nbx(A.ep, &plain)) == UCS_OK);
+    give_to(fd, "d", 1); /* what was put is there */
+    take_either(fd, &go, 1, may_progress);
     memset(block, 0, BLOCK);
     uint64_t neighbour = n.at + 4096 + (uint64_t)((number + 1) % ORIGINS) * BLOCK;
-    HOLDS(done(ucp_get_nbx(A.ep, block, BLOCK, neighbour, k, &plain)) == UCS_OK);
+    HOLDS(settled(ucp_get_nbx(A.ep, block, BLOCK, neighbour, k, &plain)) == UCS_OK);
     HOLDS(same(block, BLOCK, (number + 1) % ORIGINS));
     ucp_rkey_destroy(k);
-    give(fd, "e", 1);
-    take(fd, &go, 1); /* the target progresses from here on */
+    give_to(fd, "e", 1);
+    take_either(fd, &go, 1, may_progress); /* the target progresses from here on */
     close_side(&A);
     ucp_worker_release_address(A.w, A.addr);
     ucp_worker_destroy(A.w);
     ucp_cleanup(A.ctx);
-    give(fd, "f", 1);
+    give_to(fd, "f", 1);
     _exit(0);
 }
 
@@ -123,32 +97,32 @@ static void round_with(enum source how, int progress_too)
     ucp_ep_h eps[ORIGINS];
     for (int i = 0; i < ORIGINS; i++) {
         size_t len;
-        take(fds[i][0], &len, sizeof len);
+        take_either(fds[i][0], &len, sizeof len, may_progress);
         void *addr = malloc(len);
-        take(fds[i][0], addr, len);
+        take_either(fds[i][0], addr, len, may_progress);
         connect_to(&A, addr);
         eps[i] = A.ep;
         free(addr);
-        give(fds[i][0], &n, sizeof n);
-        give(fds[i][0], A.addr, A.len);
-        give(fds[i][0], r.packed, r.packed_len);
+        give_to(fds[i][0], &n, sizeof n);
+        give_to(fds[i][0], A.addr, A.len);
+        give_to(fds[i][0], r.packed, r.packed_len);
     }
     A.ep = NULL;
-    for (int i = 0; i < ORIGINS; i++) give(fds[i][0], "g", 1);
+    for (int i = 0; i < ORIGINS; i++) give_to(fds[i][0], "g", 1);
     char c;
     int blocks = 0;
     for (int i = 0; i < ORIGINS; i++) {
-        take(fds[i][0], &c, 1);
+        take_either(fds[i][0], &c, 1, may_progress);
         blocks += same(r.at + 4096 + (size_t)i * BLOCK, BLOCK, i);
     }
     uint64_t sum = *(uint64_t *)r.at, swaps = *(uint64_t *)(r.at + 8);
     printf("memory %s, the target %s: adds %s, compare-and-swaps %lu, blocks %d\n", sources[how], progress_too ? "progresses" : "never progresses",
            sum == (uint64_t)ORIGINS * (ADDS / 2) * ((1ull << 32) + 1) ? "counted exactly" : "MISCOUNTED", (long)swaps, blocks);
-    for (int i = 0; i < ORIGINS; i++) give(fds[i][0], "h", 1);
-    for (int i = 0; i < ORIGINS; i++) take(fds[i][0], &c, 1);
+    for (int i = 0; i < ORIGINS; i++) give_to(fds[i][0], "h", 1);
+    for (int i = 0; i < ORIGINS; i++) take_either(fds[i][0], &c, 1, may_progress);
     may_progress = 1;
-    for (int i = 0; i < ORIGINS; i++) give(fds[i][0], "i", 1);
-    for (int i = 0; i < ORIGINS; i++) take(fds[i][0], &c, 1);
+    for (int i = 0; i < ORIGINS; i++) give_to(fds[i][0], "i", 1);
+    for (int i = 0; i < ORIGINS; i++) take_either(fds[i][0], &c, 1, may_progress);
     for (int i = 0; i < ORIGINS; i++) {
         int st;
         HOLDS(waitpid(pids[i], &st, 0) == pids[i] && st == 0);

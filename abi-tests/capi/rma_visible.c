@@ -3,6 +3,7 @@
  * messages carry them, the target's progress suffices. A fence keeps an earlier put before a later one.
  * usage: rma_visible */
 #include "rma.h"
+#include "pair.h"
 #include <sched.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -12,34 +13,6 @@ enum { MAX = 4 << 20 };
 static const size_t lengths[] = {200000, 262144, 1000003, MAX};
 enum { LENGTHS = sizeof lengths / sizeof *lengths };
 
-static void give(int fd, const void *p, size_t n) { HOLDS(write(fd, p, n) == (ssize_t)n); }
-
-/* Reads what the other says, without UCX, or with progress meanwhile. */
-static void take(int fd, void *p, size_t n, int progress_too)
-{
-    double end = now() + 60;
-    for (size_t at = 0; at < n;) {
-        ssize_t k = recv(fd, (char *)p + at, n - at, progress_too ? MSG_DONTWAIT : 0);
-        if (k > 0) {
-            at += k;
-            continue;
-        }
-        if (k == 0) DIE("the other process is gone");
-        if (now() > end) DIE("nothing comes from the other process");
-        if (!ucp_worker_progress(A.w)) sched_yield();
-    }
-}
-
-static ucs_status_t done(ucs_status_ptr_t r)
-{
-    double end = now() + 60;
-    while (UCS_PTR_IS_PTR(r) && ucp_request_check_status(r) == UCS_INPROGRESS) {
-        if (!ucp_worker_progress(A.w)) sched_yield();
-        if (now() > end) DIE("nothing happens any more");
-    }
-    return finished(r);
-}
-
 struct note {
     uint64_t at, key_len, addr_len;
 };
@@ -48,10 +21,10 @@ static void origin(int fd, int fences)
 {
     struct note n;
     open_side(&A);
-    take(fd, &n, sizeof n, 0);
+    take_either(fd, &n, sizeof n, 0);
     void *addr = malloc(n.addr_len), *key = malloc(n.key_len);
-    take(fd, addr, n.addr_len, 0);
-    take(fd, key, n.key_len, 0);
+    take_either(fd, addr, n.addr_len, 0);
+    take_either(fd, key, n.key_len, 0);
     connect_to(&A, addr);
     ucp_rkey_h k = key_of(A.ep, key);
     char *old = malloc(MAX), *mine = malloc(MAX), c;
@@ -65,16 +38,16 @@ static void origin(int fd, int fences)
         }
         ucs_status_ptr_t second = ucp_put_nbx(A.ep, mine, lengths[i], n.at, k, &plain);
         ucs_status_ptr_t flush = i % 2 ? ucp_ep_flush_nbx(A.ep, &plain) : ucp_worker_flush_nbx(A.w, &plain);
-        HOLDS(done(flush) == UCS_OK);
-        HOLDS(done(first) == UCS_OK && done(second) == UCS_OK);
-        give(fd, "f", 1);
-        take(fd, &c, 1, 0);
+        HOLDS(settled(flush) == UCS_OK);
+        HOLDS(settled(first) == UCS_OK && settled(second) == UCS_OK);
+        give_to(fd, "f", 1);
+        take_either(fd, &c, 1, 0);
     }
     ucp_rkey_destroy(k);
-    give(fd, "e", 1);
-    take(fd, &c, 1, 1);
-    HOLDS(done(ucp_ep_close_nbx(A.ep, &plain)) == UCS_OK);
-    give(fd, "e", 1);
+    give_to(fd, "e", 1);
+    take_either(fd, &c, 1, 1);
+    HOLDS(settled(ucp_ep_close_nbx(A.ep, &plain)) == UCS_OK);
+    give_to(fd, "e", 1);
     _exit(0);
 }
 
@@ -88,22 +61,22 @@ static void round_with(int progress_too, int fences)
     open_side(&A);
     struct region r = map_region(&A, USER, MAX);
     struct note n = {(uint64_t)r.at, r.packed_len, A.len};
-    give(fds[0], &n, sizeof n);
-    give(fds[0], A.addr, A.len);
-    give(fds[0], r.packed, r.packed_len);
+    give_to(fds[0], &n, sizeof n);
+    give_to(fds[0], A.addr, A.len);
+    give_to(fds[0], r.packed, r.packed_len);
     char c;
     int seen = 0;
     for (int i = 0; i < LENGTHS; i++) {
-        take(fds[0], &c, 1, progress_too);
+        take_either(fds[0], &c, 1, progress_too);
         seen += same(r.at, lengths[i], i);
         memset(r.at, 0x5a, lengths[i]);
-        give(fds[0], "g", 1);
+        give_to(fds[0], "g", 1);
     }
     printf("the target %s, %s: %d of %d seen after the flush%s\n", progress_too ? "progresses" : "never progresses",
            fences ? "put, fence, put" : "put", seen, LENGTHS, seen == LENGTHS ? "" : ", WRONG");
-    take(fds[0], &c, 1, 0);
-    give(fds[0], "h", 1);
-    take(fds[0], &c, 1, 1);
+    take_either(fds[0], &c, 1, 0);
+    give_to(fds[0], "h", 1);
+    take_either(fds[0], &c, 1, 1);
     int st;
     HOLDS(waitpid(pid, &st, 0) == pid && st == 0);
     close(fds[0]);

@@ -1,7 +1,7 @@
 //! Hints to the processor about cache lines. They have no effect on what memory holds.
 
 /// Bytes of a cache line.
-const LINE: usize = 64;
+pub const LINE: usize = 64;
 
 /// Fetches `lines` lines for writing, all at once: copying into them would ask for one after the
 /// other, and each comes from another processor's cache.

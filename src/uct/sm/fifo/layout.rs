@@ -8,12 +8,12 @@
 //! ```
 //! Words with different writers are 128 bytes apart, since processors fetch pairs of lines.
 
+pub use crate::sys::cache::LINE;
 use crate::ucs::status::{Error, Result};
 
 /// First word of a segment: tells ours from anything else, and its version.
 pub const MAGIC: u64 = 0x0002_4f46_4946_5855;
 
-pub const LINE: usize = 64;
 /// Bytes of a slot before its message.
 pub const CTRL_LEN: usize = 8;
 /// Rings with a single sender.

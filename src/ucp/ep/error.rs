@@ -20,12 +20,13 @@ pub struct ErrorHandler {
 }
 
 impl Endpoint {
-    /// What the failure of a lane operation means here.
-    pub fn verdict(&self, error: Error, budget: u32) -> Verdict {
+    /// What the failure of a lane operation means here. `survivors`: lanes that the operation could
+    /// go on with.
+    pub fn verdict(&self, error: Error, survivors: usize, budget: u32) -> Verdict {
         let standing = Standing {
             mode: self.options.borrow().mode,
             failed: self.failed.get(),
-            survivors: 0,
+            survivors,
             budget,
         };
         verdict(error, standing)

@@ -248,8 +248,8 @@ impl Endpoint {
             Op::AmEager(flight) => self.drive(req, flight, Op::AmEager, |ep, ()| {
                 ep.worker.finish(req, Ok(()));
             }),
-            Op::Announce(flight) => self.drive(req, flight, Op::Announce, |_, offered| {
-                req.set_op(Op::Offered(offered));
+            Op::Announce(flight) => self.drive(req, flight, Op::Announce, |ep, announced| {
+                req.set_op(Op::Offered(announced.offer(&ep.worker)));
             }),
             Op::Stream(flight) => self.drive(req, flight, Op::Stream, |ep, ()| {
                 ep.worker.finish(req, Ok(()))

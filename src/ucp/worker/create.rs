@@ -120,6 +120,7 @@ impl Worker {
             failed: RefCell::default(),
             one_sided: RefCell::default(),
             placed: RefCell::default(),
+            keys: Rc::default(),
             has_work: Cell::new(false),
             address: RefCell::new(None),
             names: c_names(&context),
@@ -215,6 +216,10 @@ impl Worker {
         self.one_sided.borrow_mut().clear();
         for open in &self.ifaces {
             open.iface.shutdown();
+        }
+        match self.keys.is_balanced() {
+            true => crate::ucs_debug!("{}: {}", self.name, self.keys),
+            false => crate::ucs_diag!("{}: at its end, {}", self.name, self.keys),
         }
     }
 }

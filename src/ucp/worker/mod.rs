@@ -35,6 +35,7 @@ use crate::ucp::am::ActiveMessages;
 use crate::ucp::context::{Context, OpenIface};
 use crate::ucp::ep::{Endpoint, EpConfig, Wired};
 use crate::ucp::mem::Memory;
+use crate::ucp::proto::key::Counts;
 use crate::ucp::request::{Callback, ReqRef, RequestPool, TagInfo};
 use crate::ucp::tag::TagMatching;
 use crate::ucp::wire::Origin;
@@ -121,6 +122,8 @@ pub struct Worker {
     one_sided: RefCell<Vec<Rc<Endpoint>>>,
     /// The region that a transport is writing a put to.
     placed: RefCell<Option<Arc<Memory>>>,
+    /// Keys of rendezvous that are held.
+    keys: Rc<Counts>,
     /// Something is in `blocked` or `failed`.
     has_work: Cell<bool>,
     address: RefCell<Option<Rc<[u8]>>>,
@@ -187,6 +190,11 @@ impl Worker {
     pub fn rsc_names(&self, rsc_index: u8) -> Option<(*const c_char, *const c_char)> {
         let (transport, device) = self.names.get(usize::from(rsc_index))?;
         Some((transport.as_ptr(), device.as_ptr()))
+    }
+
+    /// Keys of rendezvous, made and let go.
+    pub fn keys(&self) -> &Rc<Counts> {
+        &self.keys
     }
 
     /// A fence will look at this endpoint.

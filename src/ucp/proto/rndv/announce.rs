@@ -5,9 +5,11 @@ use std::rc::Rc;
 use super::Stream;
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
+use crate::ucp::proto::key::{Exposed, Proof, Writer as By};
 use crate::ucp::proto::{Stage, Step};
 use crate::ucp::wire::rndv::{Rtr, Rts};
 use crate::ucp::wire::{Identity, Writer, am};
+use crate::ucp::worker::Worker;
 use crate::ucs::status::Result;
 use crate::uct::Post;
 
@@ -50,7 +52,7 @@ impl Announce {
 impl Stage for Announce {
     /// The attempt's number goes out with the RTS.
     type Attempt = u32;
-    type Next = Offered;
+    type Next = Announced;
 
     fn begin(&self, _ep: &Rc<Endpoint>, number: u32) -> Result<u32> {
         Ok(number)
@@ -80,9 +82,24 @@ impl Stage for Announce {
         })
     }
 
-    fn done(self) -> Offered {
-        Offered {
+    fn done(self) -> Announced {
+        Announced {
             buf: self.buf,
+            op: self.op,
+        }
+    }
+}
+
+/// The RTS is out.
+pub struct Announced {
+    buf: SendBuf,
+    op: u64,
+}
+
+impl Announced {
+    pub fn offer(self, worker: &Worker) -> Offered {
+        Offered {
+            buf: Exposed::pack(self.buf, By::Nobody, None, worker.keys()),
             op: self.op,
         }
     }
@@ -90,16 +107,17 @@ impl Stage for Announce {
 
 /// Announced: the buffer is the peer's to read until it answers.
 pub struct Offered {
-    buf: SendBuf,
+    buf: Exposed<SendBuf>,
     op: u64,
 }
 
 impl Offered {
     /// The receiver asks for the bytes. `None` if it asks for more than there is.
     pub fn stream(self, rtr: &Rtr) -> Option<Stream> {
+        let buf = self.buf.release(Proof::Confirmed)?;
         let offset = usize::try_from(rtr.offset)
             .ok()
-            .filter(|at| *at <= self.buf.len())?;
-        Some(Stream::new(self.buf, self.op, rtr.receiver_op, offset))
+            .filter(|at| *at <= buf.len())?;
+        Some(Stream::new(buf, self.op, rtr.receiver_op, offset))
     }
 }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use crate::ucp::dt::RecvBuf;
 use crate::ucp::ep::Endpoint;
+use crate::ucp::proto::key::{Key, OwnedKey, Remote};
 use crate::ucp::proto::verdict::is_lane_class;
 use crate::ucp::proto::{Stage, Step};
 use crate::ucp::request::ReqRef;
@@ -17,6 +18,8 @@ use crate::uct::{Ep, Post};
 pub struct Fetch {
     buf: RecvBuf,
     sender_op: u64,
+    /// Only the RTS can supply it.
+    key: Key,
     address: u64,
     total: usize,
     /// Our operation: the token of what it posts.
@@ -25,7 +28,7 @@ pub struct Fetch {
     confirmed: Cell<usize>,
 }
 
-/// All has been read: what remains is to tell the sender.
+/// All has been read, and the key is gone: what remains is to tell the sender.
 pub struct Ack {
     pub sender_op: u64,
 }
@@ -47,23 +50,30 @@ impl Drop for Attempt {
 }
 
 impl Fetch {
-    pub fn new(buf: RecvBuf, rts: &Rts, total: usize, op: u64) -> Fetch {
+    pub fn new(worker: &Worker, buf: RecvBuf, rts: &Rts, total: usize, op: u64) -> Fetch {
+        let remote = Remote {
+            address: rts.address,
+            len: total,
+            region: 0,
+            entries: Default::default(),
+        };
         Fetch {
             buf,
             sender_op: rts.op,
+            key: Key::Owned(OwnedKey::unpack(remote, worker.keys())),
             address: rts.address,
             total,
             op,
             confirmed: Cell::new(0),
         }
     }
-}
 
-impl Fetch {
-    /// What the attempt had posted has arrived.
-    pub fn confirm(&self, attempt: &mut Attempt) {
-        let posted = core::mem::take(&mut attempt.posted);
-        self.confirmed.set(self.confirmed.get() + posted);
+    /// Lets the key go: from here on there is nothing to restart.
+    pub fn fetched(self) -> Ack {
+        drop(self.key);
+        Ack {
+            sender_op: self.sender_op,
+        }
     }
 }
 
@@ -105,8 +115,17 @@ impl Stage for Fetch {
     }
 
     fn done(self) -> Ack {
-        Ack {
-            sender_op: self.sender_op,
+        self.fetched()
+    }
+
+    fn outstanding(attempt: &Attempt) -> usize {
+        usize::from(attempt.posted != 0)
+    }
+
+    fn ended(&self, attempt: &mut Attempt, result: Result<()>) {
+        let posted = core::mem::take(&mut attempt.posted);
+        if result.is_ok() {
+            self.confirmed.set(self.confirmed.get() + posted);
         }
     }
 }

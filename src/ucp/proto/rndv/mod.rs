@@ -68,7 +68,7 @@ fn receive_when(worker: &Worker, req: ReqRef, buf: RecvBuf, rts: &Rts, at_once: 
     ep.op_started(req);
     let op = worker.name_op(req);
     if rts.address != 0 && ep.fetch_lane().is_some() && buf.pieces(0, 1, 1).is_some() {
-        let flight = Flight::new(Fetch::new(buf, rts, total, op));
+        let flight = Flight::new(Fetch::new(worker, buf, rts, total, op));
         let driven = if at_once {
             flight.drive(&ep)
         } else {
@@ -103,21 +103,9 @@ pub fn ask(
 }
 
 /// What a fetch had posted has ended.
-pub fn fetch_completed(
-    worker: &Worker,
-    req: ReqRef,
-    mut flight: Flight<Fetch>,
-    result: Result<()>,
-) {
+pub fn fetch_completed(worker: &Worker, req: ReqRef, flight: Flight<Fetch>, result: Result<()>) {
     let Some(ep) = req.ep() else { return };
-    let driven = match result {
-        Ok(()) => {
-            flight.account(Fetch::confirm);
-            flight.drive(&ep)
-        }
-        Err(error) => flight.lane_failed(error, &ep),
-    };
-    settle_fetch(worker, req, &ep, driven);
+    settle_fetch(worker, req, &ep, flight.completed(result, &ep));
 }
 
 /// Acts on what became of a fetch.

@@ -13,6 +13,7 @@ pub mod listener;
 pub mod mem;
 pub mod print;
 pub mod proto;
+pub mod replay;
 #[allow(unsafe_code)]
 pub mod request;
 pub mod rkey;

@@ -1,0 +1,432 @@
+//! The property: whatever the lanes do, every message is delivered once, and those of the ordered
+//! channel in order.
+//!
+//! Two links talk over a few lanes. Each lane is two queues, one per direction. A step of the model
+//! posts a message, moves one along, kills a lane (what is in it may vanish, stay to come out late,
+//! or come out twice), notices a death, opens a lane again, or lets time pass. At the end no lane
+//! dies any more, everything must arrive and be acknowledged.
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const LANES: u8 = 3;
+
+/// On a lane.
+#[derive(Clone, Debug)]
+enum Packet {
+    Message(Incoming, u64),
+    Ack([Seq; 2]),
+    Down(LaneDown),
+    Stopped(LaneStopped),
+    Probe(LaneId),
+    Proof(LaneId),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Post {
+        side: usize,
+        bulk: bool,
+        lane: u8,
+        urgent: bool,
+    },
+    Move {
+        side: usize,
+        lane: u8,
+    },
+    /// The lane takes nothing any more; `lose` of what is in it vanishes, from the end.
+    Kill {
+        lane: u8,
+        lose: usize,
+    },
+    /// The lane delivers something a second time.
+    Repeat {
+        side: usize,
+        lane: u8,
+    },
+    Notice {
+        side: usize,
+        lane: u8,
+    },
+    Open {
+        side: usize,
+        lane: u8,
+    },
+    Round {
+        side: usize,
+    },
+}
+
+#[derive(Default)]
+struct Wire {
+    queue: VecDeque<Packet>,
+    dead: bool,
+}
+
+struct Side {
+    link: Link<u64, (Channel, u64)>,
+    /// What it sends, by lane. Killed ones are kept: their bytes may come late.
+    wires: Vec<Wire>,
+    old: Vec<VecDeque<Packet>>,
+    posted: [u64; 2],
+    delivered: [Vec<u64>; 2],
+    acked: u64,
+}
+
+impl Side {
+    fn new() -> Side {
+        let limits = Limits {
+            messages: 8,
+            bytes: 64,
+        };
+        let mut link = Link::new([limits; 2]);
+        let wires = (0..LANES).map(|_| Wire::default()).collect();
+        for lane in 0..LANES {
+            link.lanes.open(lane, true);
+        }
+        Side {
+            link,
+            wires,
+            old: Vec::new(),
+            posted: [0; 2],
+            delivered: [Vec::new(), Vec::new()],
+            acked: 0,
+        }
+    }
+
+    fn put(&mut self, lane: u8, packet: Packet) {
+        let wire = &mut self.wires[usize::from(lane)];
+        // A dead lane takes everything, until its death is noticed.
+        if !wire.dead {
+            wire.queue.push_back(packet);
+        }
+    }
+
+    fn any_lane(&self) -> Option<u8> {
+        self.link.lanes.all_live().next().map(|id| id.lane)
+    }
+
+    fn say(&mut self, packet: Packet) {
+        if let Some(lane) = self.any_lane() {
+            self.put(lane, packet);
+        }
+    }
+
+    fn post(&mut self, channel: Channel, lane: u8, urgent: bool) {
+        let Some(id) = self.link.lanes.live(lane) else {
+            return;
+        };
+        let Some(posted) = self.link.offer(channel, 8, id) else {
+            return;
+        };
+        let value = self.posted[channel as usize];
+        self.posted[channel as usize] += 1;
+        self.link.sent(&posted, value, 8);
+        let incoming = Incoming {
+            posted,
+            len: 8,
+            urgent,
+        };
+        self.put(lane, Packet::Message(incoming, value));
+    }
+
+    fn notice(&mut self, lane: u8) {
+        self.link.lane_down(lane);
+        self.say_again();
+    }
+
+    fn say_again(&mut self) {
+        for down in self.link.downs() {
+            self.say(Packet::Down(down));
+        }
+        for stop in self.link.stops() {
+            self.say(Packet::Stopped(stop));
+        }
+    }
+
+    fn open(&mut self, lane: u8) {
+        if let Some(id) = self.link.lanes.open(lane, false) {
+            let wire = &mut self.wires[usize::from(lane)];
+            let late = core::mem::take(wire).queue;
+            self.old.push(late);
+            self.put(lane, Packet::Probe(id));
+        }
+    }
+
+    fn replay(&mut self) {
+        while let Some(id) = self.link.lanes.all_live().last() {
+            let Some((posted, value)) = self.link.next_replay(id) else {
+                return;
+            };
+            let value = *value;
+            self.link.resent(&posted);
+            let incoming = Incoming {
+                posted,
+                len: 8,
+                urgent: false,
+            };
+            self.put(id.lane, Packet::Message(incoming, value));
+        }
+    }
+
+    fn round(&mut self) {
+        self.replay();
+        if self.link.acks().due() {
+            let acks = self.link.acknowledge();
+            self.say(Packet::Ack(acks));
+        }
+    }
+
+    fn take(&mut self, packet: Packet) {
+        let mut acked = 0;
+        match packet {
+            Packet::Message(incoming, value) => {
+                let channel = incoming.posted.channel;
+                let Some(arrival) = self.link.arrive(&incoming) else {
+                    return;
+                };
+                self.link.acked(incoming.posted.acks, |_| acked += 1);
+                match arrival {
+                    Arrival::Now => self.delivered[channel as usize].push(value),
+                    Arrival::Hold => {
+                        let message = (channel, value);
+                        self.link.rx(channel).hold(incoming.posted.seq, message);
+                    }
+                    Arrival::Duplicate => {}
+                    Arrival::Outside => panic!("outside of the window"),
+                }
+                while let Some((channel, value)) = self.link.rx(Channel::Ordered).ready() {
+                    self.delivered[channel as usize].push(value);
+                }
+            }
+            Packet::Ack(acks) => self.link.acked(acks, |_| acked += 1),
+            Packet::Down(down) => {
+                let stopped = self.link.on_lane_down(&down, |_| acked += 1);
+                self.say(Packet::Stopped(stopped));
+            }
+            Packet::Stopped(stopped) => {
+                self.link.on_lane_stopped(&stopped, |_| acked += 1);
+                self.replay();
+            }
+            Packet::Probe(id) => self.say(Packet::Proof(id)),
+            Packet::Proof(id) => {
+                // What could not be said while no lane was left.
+                if self.link.lanes.proven(id) {
+                    self.say_again();
+                }
+            }
+        }
+        self.acked += acked;
+    }
+
+    fn check(&self, peer: &Side) {
+        let [ordered, bulk] = &self.delivered;
+        let inorder = ordered.iter().copied().eq(0..ordered.len() as u64);
+        assert!(inorder, "not in order: {ordered:?}");
+        let mut sorted = bulk.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(sorted.len(), bulk.len(), "delivered twice: {bulk:?}");
+        for (delivered, posted) in self.delivered.iter().zip(peer.posted) {
+            assert!(delivered.iter().all(|value| *value < posted));
+        }
+    }
+}
+
+struct Model {
+    sides: [Side; 2],
+}
+
+impl Model {
+    fn deliver(&mut self, side: usize, lane: u8) -> bool {
+        let Some(packet) = self.sides[side].wires[usize::from(lane)].queue.pop_front() else {
+            return false;
+        };
+        self.sides[1 - side].take(packet);
+        true
+    }
+
+    /// Whether both sides have a working lane besides this one.
+    fn others_work(&self, lane: u8) -> bool {
+        self.sides.iter().all(|side| {
+            let mut live = side.link.lanes.all_live();
+            live.any(|id| id.lane != lane && !side.wires[usize::from(id.lane)].dead)
+        })
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Post {
+                side,
+                bulk,
+                lane,
+                urgent,
+            } => {
+                let channel = if bulk {
+                    Channel::Bulk
+                } else {
+                    Channel::Ordered
+                };
+                self.sides[side].post(channel, lane, urgent);
+            }
+            Step::Move { side, lane } => {
+                self.deliver(side, lane);
+            }
+            // The death of the last lane is the endpoint's, and nothing is promised then.
+            Step::Kill { lane, .. } | Step::Notice { lane, .. } if !self.others_work(lane) => {}
+            Step::Kill { lane, lose } => {
+                for side in &mut self.sides {
+                    let wire = &mut side.wires[usize::from(lane)];
+                    wire.dead = true;
+                    let left = wire.queue.len().saturating_sub(lose);
+                    wire.queue.truncate(left);
+                }
+            }
+            Step::Repeat { side, lane } => {
+                let front = self.sides[side].wires[usize::from(lane)]
+                    .queue
+                    .front()
+                    .cloned();
+                if let Some(packet @ Packet::Message(..)) = front {
+                    self.sides[1 - side].take(packet);
+                }
+            }
+            Step::Notice { side, lane } => {
+                // A false alarm is survived as well.
+                self.sides[side].notice(lane);
+            }
+            Step::Open { side, lane } => {
+                if self.sides[side].wires[usize::from(lane)].dead {
+                    self.sides[side].open(lane);
+                }
+            }
+            Step::Round { side } => self.sides[side].round(),
+        }
+        let [a, b] = &self.sides;
+        a.check(b);
+        b.check(a);
+    }
+
+    /// The weather clears up: deaths are noticed, lanes come back, late bytes come late.
+    fn settle(&mut self) {
+        for _ in 0..4 {
+            for side in 0..2 {
+                for lane in 0..LANES {
+                    let live = self.sides[side].link.lanes.live(lane).is_some();
+                    if self.sides[side].wires[usize::from(lane)].dead && live {
+                        self.sides[side].notice(lane);
+                    }
+                    self.sides[side].open(lane);
+                }
+            }
+            self.drain();
+        }
+        for side in 0..2 {
+            for packet in core::mem::take(&mut self.sides[side].old)
+                .into_iter()
+                .flatten()
+            {
+                self.sides[1 - side].take(packet);
+            }
+        }
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        for _ in 0..200 {
+            let mut moved = false;
+            for side in 0..2 {
+                for lane in 0..LANES {
+                    while self.deliver(side, lane) {
+                        moved = true;
+                    }
+                }
+                self.sides[side].round();
+                let owes = self.sides[side].link.acks().owes();
+                moved |= owes && self.sides[side].any_lane().is_some();
+            }
+            if !moved {
+                return;
+            }
+        }
+    }
+
+    fn run(steps: &[Step]) {
+        let mut model = Model {
+            sides: [Side::new(), Side::new()],
+        };
+        for step in steps {
+            model.step(*step);
+        }
+        model.settle();
+        let [a, b] = &model.sides;
+        for (side, peer) in [(a, b), (b, a)] {
+            side.check(peer);
+            for (delivered, posted) in side.delivered.iter().zip(peer.posted) {
+                assert_eq!(delivered.len() as u64, posted, "something is lost");
+            }
+            assert!(side.link.is_quiet(), "something is not acknowledged");
+            assert_eq!(
+                side.acked,
+                side.posted.iter().sum::<u64>(),
+                "handed back once each"
+            );
+            assert!(side.link.is_flushed(side.link.flush_point()));
+        }
+    }
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let side = 0..2usize;
+    let lane = 0..LANES;
+    prop_oneof![
+        8 => (side.clone(), any::<bool>(), lane.clone(), any::<bool>())
+            .prop_map(|(side, bulk, lane, urgent)| Step::Post { side, bulk, lane, urgent }),
+        10 => (side.clone(), lane.clone()).prop_map(|(side, lane)| Step::Move { side, lane }),
+        1 => (lane.clone(), 0..6usize).prop_map(|(lane, lose)| Step::Kill { lane, lose }),
+        1 => (side.clone(), lane.clone()).prop_map(|(side, lane)| Step::Repeat { side, lane }),
+        1 => (side.clone(), lane.clone()).prop_map(|(side, lane)| Step::Notice { side, lane }),
+        2 => (side.clone(), lane).prop_map(|(side, lane)| Step::Open { side, lane }),
+        4 => side.prop_map(|side| Step::Round { side }),
+    ]
+}
+
+/// Runs of the model: `UCX_RS_MODEL_CASES`, else few.
+fn cases() -> u32 {
+    let given = std::env::var("UCX_RS_MODEL_CASES");
+    given.ok().and_then(|n| n.parse().ok()).unwrap_or(500)
+}
+
+#[test]
+fn exactly_once_and_in_order() {
+    let config = ProptestConfig {
+        cases: cases(),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    proptest!(config, |(steps in prop::collection::vec(step(), 1..250))| {
+        Model::run(&steps);
+    });
+}
+
+/// The model can fail: a receiver that forgets what it has delivered is found out.
+#[test]
+#[should_panic(expected = "not in order")]
+fn a_broken_receiver_is_found_out() {
+    let mut model = Model {
+        sides: [Side::new(), Side::new()],
+    };
+    let post = Step::Post {
+        side: 0,
+        bulk: false,
+        lane: 0,
+        urgent: false,
+    };
+    model.step(post);
+    model.step(Step::Repeat { side: 0, lane: 0 });
+    *model.sides[1].link.rx(Channel::Ordered) = Receiver::new(Channel::Ordered);
+    model.step(Step::Move { side: 0, lane: 0 });
+}

@@ -86,6 +86,45 @@ pub fn unacknowledged(fd: RawFd) -> usize {
     }
 }
 
+/// What the kernel knows about a TCP connection (`TCP_INFO`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TcpInfo {
+    /// How often in a row the oldest segment was sent again.
+    pub retransmits: u8,
+    /// Segments sent and not acknowledged. What a full peer has no room for is not sent.
+    pub unacked: u32,
+    pub bytes_acked: u64,
+}
+
+/// `None` for what is no TCP socket, or an old kernel.
+pub fn tcp_info(fd: RawFd) -> Option<TcpInfo> {
+    // The layout of `struct tcp_info` up to `tcpi_bytes_acked`, which is fixed by the kernel's ABI.
+    const UNACKED: usize = 24;
+    const BYTES_ACKED: usize = 120;
+    let mut info = [0u8; 256];
+    let mut len = info.len() as libc::socklen_t;
+    // SAFETY: pointer and length are the array's.
+    let rc = unsafe {
+        libc::getsockopt(
+            fd,
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut len,
+        )
+    };
+    if rc != 0 || (len as usize) < BYTES_ACKED + 8 {
+        return None;
+    }
+    let unacked = info.get(UNACKED..UNACKED + 4)?.try_into().ok()?;
+    let acked = info.get(BYTES_ACKED..BYTES_ACKED + 8)?.try_into().ok()?;
+    Some(TcpInfo {
+        retransmits: *info.get(2)?,
+        unacked: u32::from_ne_bytes(unacked),
+        bytes_acked: u64::from_ne_bytes(acked),
+    })
+}
+
 /// No more will be sent: the peer reads the end after what is under way.
 pub fn shutdown_write(fd: RawFd) {
     // SAFETY: no memory is involved.

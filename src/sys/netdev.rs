@@ -145,6 +145,15 @@ pub fn mtu(name: &str) -> Option<u32> {
     u32::try_from(unsafe { request.ifr_ifru.ifru_mtu }).ok()
 }
 
+/// Whether the link is up and has a carrier; `None` if there is no such interface.
+pub fn is_running(name: &str) -> Option<bool> {
+    let request = query(name, libc::SIOCGIFFLAGS as _, None)?;
+    // SAFETY: this request writes the flags.
+    let flags = i32::from(unsafe { request.ifr_ifru.ifru_flags });
+    let wanted = libc::IFF_UP | libc::IFF_RUNNING;
+    Some(flags & wanted == wanted)
+}
+
 /// `ARPHRD_*` of the interface.
 pub fn hardware_type(name: &str) -> Option<u32> {
     let request = query(name, libc::SIOCGIFHWADDR as _, None)?;

@@ -54,6 +54,68 @@ pub fn route_to(ip: IpAddr) -> io::Result<Option<Route>> {
     Ok(parse(answer.get(..n).unwrap_or_default()))
 }
 
+/// A descriptor that becomes readable when any link of this network namespace changes.
+pub struct LinkEvents(OwnedFd);
+
+impl LinkEvents {
+    pub fn new() -> io::Result<LinkEvents> {
+        // SAFETY: no memory is involved.
+        let fd = unsafe {
+            libc::socket(
+                libc::AF_NETLINK,
+                libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK,
+                libc::NETLINK_ROUTE,
+            )
+        };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: just made.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        // SAFETY: all zero is a value of it.
+        let mut address: libc::sockaddr_nl = unsafe { mem::zeroed() };
+        address.nl_family = libc::AF_NETLINK as libc::sa_family_t;
+        address.nl_groups = libc::RTMGRP_LINK as u32;
+        // SAFETY: pointer and length are the address's.
+        let rc = unsafe {
+            libc::bind(
+                fd.as_raw_fd(),
+                (&raw const address).cast(),
+                mem::size_of_val(&address) as libc::socklen_t,
+            )
+        };
+        if rc == 0 {
+            Ok(LinkEvents(fd))
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+
+    pub fn as_raw_fd(&self) -> std::os::fd::RawFd {
+        self.0.as_raw_fd()
+    }
+
+    /// Forgets what has come: the links themselves say how they are.
+    pub fn clear(&self) {
+        let mut scratch = [0u8; 4096];
+        // An overrun is told as an error once, and is as good as any event.
+        for _ in 0..64 {
+            // SAFETY: pointer and length are the array's.
+            let n = unsafe {
+                libc::recv(
+                    self.0.as_raw_fd(),
+                    scratch.as_mut_ptr().cast(),
+                    scratch.len(),
+                    0,
+                )
+            };
+            if n < 0 && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock {
+                return;
+            }
+        }
+    }
+}
+
 fn request(ip: IpAddr) -> Vec<u8> {
     let (family, addr): (i32, Vec<u8>) = match ip {
         IpAddr::V4(ip) => (libc::AF_INET, ip.octets().to_vec()),

@@ -39,6 +39,20 @@ pub struct IoVecMut {
     pub len: usize,
 }
 
+/// See [`Ep::vitals`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Vitals {
+    /// The peer's end has answered.
+    pub up: bool,
+    /// Something was sent that the peer's host has not acknowledged. What a peer can't take because
+    /// it doesn't read does not count.
+    pub unacked: bool,
+    /// Bytes that it has acknowledged so far.
+    pub acked: u64,
+    /// How often in a row the oldest of the others was sent again.
+    pub retransmits: u32,
+}
+
 /// A way to one peer. Everything not implemented answers `Error::Unsupported`, in agreement with
 /// the interface's capabilities. Limits are the interface's; exceeding them is `InvalidParam`.
 pub trait Ep {
@@ -99,6 +113,23 @@ pub trait Ep {
     /// with are their owners', and are neither read nor written. What `Events::completed` says of
     /// them later is of no interest.
     fn let_go(&self) {}
+
+    /// The way is given up, though it may still work: what has come by it is delivered, what is
+    /// under way fails with `error`, and then `Events::ep_failed` tells. False where a way can't be
+    /// lost while the peer lives.
+    fn cut(&self, error: Error) -> bool {
+        let _ = error;
+        false
+    }
+
+    /// From now on a link that goes down ends the way at once, instead of when it stays down for
+    /// long: whoever asks for this has another one.
+    fn watch(&self) {}
+
+    /// What the kernel knows of the way, where it is the kernel that keeps it.
+    fn vitals(&self) -> Option<Vitals> {
+        None
+    }
 
     /// Asks whether the peer is alive, cheaply and without its help where possible. An error
     /// found later is told by `Events::ep_failed`.

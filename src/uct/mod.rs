@@ -13,6 +13,7 @@ pub mod config_table;
 #[cfg(test)]
 pub mod conformance;
 pub mod ep;
+pub mod fault;
 pub mod iface;
 pub mod md;
 #[allow(unsafe_code)]
@@ -23,7 +24,7 @@ pub mod self_;
 pub mod sm;
 pub mod tcp;
 
-pub use ep::{Ep, EpParams, IoVec, IoVecMut, Post};
+pub use ep::{Ep, EpParams, IoVec, IoVecMut, Post, Vitals};
 pub use iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, IfaceParams, PerfAttr, Place};
 pub use md::{AllocRequest, Component, DeviceKind, Md, MdAttr, Shared, SharedMemory, TlDevice};
 

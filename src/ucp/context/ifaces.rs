@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::ucs::status::{Error, Result};
-use crate::uct::{Iface, IfaceParams, Md};
+use crate::uct::{Iface, IfaceParams, Md, fault};
 
 use super::{Context, RscIndex};
 
@@ -39,10 +39,13 @@ impl Context {
                 continue;
             };
             match md.open_iface(&resource.device, &self.config, params) {
-                Ok(iface) => ifaces.push(OpenIface {
-                    rsc_index: index as RscIndex,
-                    iface,
-                }),
+                Ok(iface) => {
+                    let (tl, dev) = (resource.tl_name(), resource.dev_name());
+                    ifaces.push(OpenIface {
+                        rsc_index: index as RscIndex,
+                        iface: fault::wrap(iface, &self.config, tl, dev),
+                    });
+                }
                 // What the user allows is used up, as a range of ports. A worker without this
                 // transport would be one that peers can't reach.
                 Err(Error::Busy) => return Err(Error::Busy),

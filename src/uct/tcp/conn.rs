@@ -72,6 +72,10 @@ pub struct Conn {
     pub peer_closed: Cell<bool>,
     /// Sending has failed; what can still be read comes first.
     pub send_error: Cell<Option<Error>>,
+    /// Reads since then.
+    pub last_reads: Cell<u32>,
+    /// It ends when its link goes down.
+    pub watched: Cell<bool>,
     pub retries: Cell<u32>,
     /// When to act in `Backoff` and `WaitPeer`.
     pub deadline: Cell<Option<Instant>>,
@@ -112,6 +116,8 @@ impl Conn {
             close_queued: Cell::new(false),
             peer_closed: Cell::new(false),
             send_error: Cell::new(None),
+            last_reads: Cell::new(0),
+            watched: Cell::new(false),
             retries: Cell::new(0),
             deadline: Cell::new(None),
             max_message: Cell::new(0),

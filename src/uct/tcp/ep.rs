@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::ucs::status::{Error, Result};
-use crate::uct::{AM_ID_MAX, Ep, IfaceCaps, IoVec, Post};
+use crate::uct::{AM_ID_MAX, Ep, IfaceCaps, IoVec, Post, Vitals};
 
 use super::conn::{Conn, State};
 use super::iface::Shared;
@@ -154,6 +154,19 @@ impl Ep for TcpEp {
 
     fn flush(&self, token: u64) -> Result<Post> {
         self.shared.flush_conn(&self.conn, token)
+    }
+
+    fn cut(&self, error: Error) -> bool {
+        self.shared.cut(&self.conn, error);
+        true
+    }
+
+    fn watch(&self) {
+        self.shared.watch_link(&self.conn);
+    }
+
+    fn vitals(&self) -> Option<Vitals> {
+        Shared::vitals(&self.conn)
     }
 
     fn let_go(&self) {

@@ -1,6 +1,6 @@
 //! The interface: a listening socket, a set of connections, and their progress.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
 use std::rc::Rc;
@@ -11,6 +11,7 @@ use socket2::Socket;
 
 use crate::sys::epoll::{self, Epoll, Event, TimerFd};
 use crate::sys::netdev::NetAddr;
+use crate::sys::netlink::LinkEvents;
 use crate::ucs::status::{Error, Result};
 use crate::ucs_error;
 use crate::uct::{Arm, Ep, EpParams, Events, Iface, IfaceAttr, IfaceParams};
@@ -27,6 +28,7 @@ use super::wire::{FRAME_LEN, IfaceId};
 /// Keys of what isn't in the slab.
 pub const LISTENER: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;
+pub const LINKS: u64 = u64::MAX - 2;
 
 /// The receive buffer holds at least a frame head and the longest header of a large message.
 const MIN_RX_BUFFER: usize = (64 << 10) + 2 * FRAME_LEN;
@@ -36,6 +38,9 @@ const MAX_RX_BUFFER: usize = 1 << 20;
 const POLLS_PER_SCAN: u32 = 16;
 /// So many empty polls end a connection's being busy.
 const HOT_POLLS: u32 = 256;
+
+/// A connection that is of no use for sending any more is read this often at most.
+const LAST_READS: u32 = 1000;
 
 #[derive(Clone)]
 pub enum Source {
@@ -83,6 +88,8 @@ pub struct Shared {
     in_progress: Cell<bool>,
     pub closed: Cell<bool>,
     pub routes: RouteCache,
+    /// Once a connection is watched.
+    pub links: OnceCell<Option<LinkEvents>>,
 }
 
 /// What an interface is opened with.
@@ -150,6 +157,7 @@ impl Shared {
             in_progress: Cell::new(false),
             closed: Cell::new(false),
             routes: RouteCache::default(),
+            links: OnceCell::new(),
             config,
         }))
     }
@@ -196,8 +204,12 @@ impl Shared {
         let mut count = 0;
         self.work.set(false);
         for conn in self.broken.take() {
+            let reads = conn.last_reads.get() + 1;
+            conn.last_reads.set(reads);
             match self.receive(&conn, events) {
                 0 => self.fail_broken(&conn),
+                // The peer goes on as if nothing had happened.
+                _ if reads > LAST_READS => self.fail_broken(&conn),
                 n => {
                     // There may be more.
                     count += n;
@@ -230,6 +242,10 @@ impl Shared {
             TIMER => {
                 self.on_timer();
                 0
+            }
+            LINKS => {
+                self.links_changed();
+                1
             }
             key => {
                 let source = self.sources.borrow().get(key);

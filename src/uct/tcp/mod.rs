@@ -8,6 +8,7 @@
 //! | `connect`, `conn` | connecting; the state of a connection |
 //! | `ep`, `send`, `tx` | sending, closing |
 //! | `rx` | receiving |
+//! | `link` | whether a connection still leads anywhere |
 //! | `put` | which puts the peer has written |
 //! | `shutdown` | the end of an interface |
 //!
@@ -25,6 +26,7 @@ mod ep;
 mod iface;
 #[allow(unsafe_code)]
 mod io;
+mod link;
 mod listener;
 mod put;
 mod reach;

@@ -210,13 +210,18 @@ impl Shared {
             Some(libc::EFAULT) => Error::IoError,
             _ => Error::ConnectionReset,
         };
+        self.give_up(conn, status);
+        status
+    }
+
+    /// Nothing more is sent; what has come is read, then the connection fails with `error`.
+    pub fn give_up(&self, conn: &Rc<Conn>, error: Error) {
         conn.ready.set(false);
-        if conn.send_error.replace(Some(status)).is_none() {
+        if conn.send_error.replace(Some(error)).is_none() {
             self.watch_write(conn, false);
             self.broken.borrow_mut().push(conn.clone());
             self.work.set(true);
         }
-        status
     }
 
     /// A connection that failed in sending has been read to its end.

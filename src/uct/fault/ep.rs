@@ -1,0 +1,247 @@
+//! Endpoints with faults.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Instant;
+
+use crate::ucs::status::{Error, Result};
+use crate::uct::ep::{Ep, IoVec, IoVecMut, Post, Vitals};
+
+use super::plan::Fate;
+use super::{Shared, Told};
+
+/// What outlives the endpoint for as long as something is to be told of it.
+pub struct Lane {
+    shared: Rc<Shared>,
+    inner: RefCell<Option<Rc<dyn Ep>>>,
+    pub token: u64,
+    pub dead: Cell<Option<Error>>,
+    /// Its failure has been told.
+    pub told: Cell<bool>,
+    /// Tokens of operations that are under way.
+    pending: RefCell<Vec<u64>>,
+    /// Since when an operation has waited for [`super::plan::Plan::delay`].
+    since: Cell<Option<Instant>>,
+}
+
+impl Lane {
+    pub fn new(shared: Rc<Shared>, inner: Rc<dyn Ep>, token: u64) -> Lane {
+        Lane {
+            shared,
+            inner: RefCell::new(Some(inner)),
+            token,
+            dead: Cell::new(None),
+            told: Cell::new(false),
+            pending: RefCell::default(),
+            since: Cell::new(None),
+        }
+    }
+
+    fn inner(&self) -> Option<Rc<dyn Ep>> {
+        self.inner.borrow().clone()
+    }
+
+    /// An operation has ended.
+    pub fn ended(&self, token: u64) {
+        self.pending.borrow_mut().retain(|other| *other != token);
+    }
+
+    /// The lane is dead: what is under way fails, then the endpoint.
+    pub fn kill(self: &Rc<Self>, error: Error) {
+        if self.dead.replace(Some(error)).is_some() {
+            return;
+        }
+        crate::ucs_diag!("fault injection: a lane dies: {error}");
+        // A transport that can be cut tells by itself what follows.
+        if self.inner().is_some_and(|inner| inner.cut(error)) {
+            return;
+        }
+        if let Some(inner) = self.inner() {
+            inner.let_go();
+        }
+        for token in self.pending.take() {
+            self.shared.tell(Told::Completed(token, Err(error)));
+        }
+        self.shared.tell(Told::Failed(self.clone(), error));
+    }
+}
+
+pub struct FaultEp(Rc<Lane>);
+
+impl FaultEp {
+    pub fn new(lane: Rc<Lane>) -> FaultEp {
+        FaultEp(lane)
+    }
+
+    /// One operation of `bytes`, with its token if it can complete later.
+    fn post(
+        &self,
+        bytes: usize,
+        token: Option<u64>,
+        post: impl FnOnce(&dyn Ep) -> Result<Post>,
+    ) -> Result<Post> {
+        let lane = &self.0;
+        if let Some(error) = lane.dead.get() {
+            return Err(error);
+        }
+        let Some(inner) = lane.inner() else {
+            return Err(Error::NotConnected);
+        };
+        if self.waits() {
+            return Ok(Post::NoResource);
+        }
+        let plan = &lane.shared.plan;
+        let error = Error::ConnectionReset;
+        match plan.next(bytes, token.is_some()) {
+            Fate::Pass => {
+                let result = post(&*inner);
+                match (result, token) {
+                    (Ok(Post::Pending), Some(token)) => lane.pending.borrow_mut().push(token),
+                    (Ok(Post::NoResource) | Err(_), _) => plan.undo(bytes),
+                    _ => {}
+                }
+                result
+            }
+            Fate::Refuse => {
+                lane.kill(error);
+                Err(error)
+            }
+            Fate::Fail => {
+                let token = token.unwrap_or_default();
+                lane.shared.tell(Told::Completed(token, Err(error)));
+                lane.kill(error);
+                Ok(Post::Pending)
+            }
+            Fate::FailLate => {
+                let token = token.unwrap_or_default();
+                match post(&*inner)? {
+                    Post::NoResource => {
+                        plan.undo(bytes);
+                        return Ok(Post::NoResource);
+                    }
+                    Post::Done => {
+                        lane.shared.tell(Told::Completed(token, Err(error)));
+                        // What was sent is to arrive: the lane ends without being cut.
+                        lane.dead.set(Some(error));
+                        lane.shared.tell(Told::Failed(lane.clone(), error));
+                    }
+                    Post::Pending => lane.shared.doomed.borrow_mut().push((token, lane.clone())),
+                }
+                Ok(Post::Pending)
+            }
+        }
+    }
+
+    /// Whether an operation has to wait for its delay.
+    fn waits(&self) -> bool {
+        let Some(delay) = self.0.shared.plan.delay else {
+            return false;
+        };
+        let now = Instant::now();
+        match self.0.since.get() {
+            Some(since) if now - since >= delay => {
+                self.0.since.set(None);
+                false
+            }
+            Some(_) => true,
+            None => {
+                self.0.since.set(Some(now));
+                true
+            }
+        }
+    }
+}
+
+fn total(iov: &[IoVec]) -> usize {
+    iov.iter().map(|part| part.len).sum()
+}
+
+impl Ep for FaultEp {
+    fn am_short(&self, id: u8, header: u64, payload: &[u8]) -> Result<Post> {
+        self.post(8 + payload.len(), None, |ep| {
+            ep.am_short(id, header, payload)
+        })
+    }
+
+    fn am_bcopy(
+        &self,
+        id: u8,
+        max_len: usize,
+        pack: &mut dyn FnMut(&mut [u8]) -> usize,
+    ) -> Result<Post> {
+        self.post(max_len, None, |ep| ep.am_bcopy(id, max_len, pack))
+    }
+
+    fn am_zcopy(&self, id: u8, header: &[u8], iov: &[IoVec], token: u64) -> Result<Post> {
+        self.post(header.len() + total(iov), Some(token), |ep| {
+            ep.am_zcopy(id, header, iov, token)
+        })
+    }
+
+    fn get_zcopy(&self, iov: &[IoVecMut], remote: u64, rkey: u64, token: u64) -> Result<Post> {
+        let bytes = iov.iter().map(|part| part.len).sum();
+        self.post(bytes, Some(token), |ep| {
+            ep.get_zcopy(iov, remote, rkey, token)
+        })
+    }
+
+    fn put_zcopy(&self, iov: &[IoVec], remote: u64, rkey: u64, token: u64) -> Result<Post> {
+        self.post(total(iov), Some(token), |ep| {
+            ep.put_zcopy(iov, remote, rkey, token)
+        })
+    }
+
+    fn cancel(&self, token: u64) -> bool {
+        self.0.inner().is_some_and(|inner| inner.cancel(token))
+    }
+
+    fn flush(&self, token: u64) -> Result<Post> {
+        if let Some(error) = self.0.dead.get() {
+            return Err(error);
+        }
+        let Some(inner) = self.0.inner() else {
+            return Err(Error::NotConnected);
+        };
+        let result = inner.flush(token);
+        if result == Ok(Post::Pending) {
+            self.0.pending.borrow_mut().push(token);
+        }
+        result
+    }
+
+    fn let_go(&self) {
+        if let Some(inner) = self.0.inner() {
+            inner.let_go();
+        }
+    }
+
+    fn cut(&self, error: Error) -> bool {
+        self.0.kill(error);
+        true
+    }
+
+    fn watch(&self) {
+        if let Some(inner) = self.0.inner() {
+            inner.watch();
+        }
+    }
+
+    fn vitals(&self) -> Option<Vitals> {
+        self.0.inner().and_then(|inner| inner.vitals())
+    }
+
+    fn check(&self) -> Result<()> {
+        match (self.0.dead.get(), self.0.inner()) {
+            (Some(error), _) => Err(error),
+            (None, Some(inner)) => inner.check(),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+impl Drop for FaultEp {
+    fn drop(&mut self) {
+        self.0.told.set(true);
+        self.0.inner.take();
+    }
+}

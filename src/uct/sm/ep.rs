@@ -7,13 +7,22 @@ use crate::uct::AM_ID_MAX;
 use crate::uct::ep::{Ep, Post};
 
 use super::remote::Remote;
+use super::warm::Warm;
 
-pub struct SmEp(pub Rc<Remote>);
+pub struct SmEp {
+    remote: Rc<Remote>,
+    /// The interface's.
+    warm: Rc<Warm>,
+}
 
 impl SmEp {
+    pub fn new(remote: Rc<Remote>, warm: Rc<Warm>) -> SmEp {
+        SmEp { remote, warm }
+    }
+
     #[cold]
     fn no_room(&self) -> Result<Post> {
-        self.0.no_room()?;
+        self.remote.no_room()?;
         Ok(Post::NoResource)
     }
 }
@@ -21,7 +30,7 @@ impl SmEp {
 impl Ep for SmEp {
     #[inline]
     fn am_short(&self, id: u8, header: u64, payload: &[u8]) -> Result<Post> {
-        let remote = &*self.0;
+        let remote = &*self.remote;
         if id >= AM_ID_MAX || payload.len() > remote.tx.max_inline() - 8 {
             return Err(Error::InvalidParam);
         }
@@ -38,7 +47,7 @@ impl Ep for SmEp {
         max_len: usize,
         pack: &mut dyn FnMut(&mut [u8]) -> usize,
     ) -> Result<Post> {
-        let remote = &*self.0;
+        let remote = &*self.remote;
         if id >= AM_ID_MAX || max_len > remote.tx.max_message() {
             return Err(Error::InvalidParam);
         }
@@ -46,6 +55,11 @@ impl Ep for SmEp {
             None => self.no_room(),
             Some(sent) => {
                 remote.published();
+                if max_len > remote.tx.max_inline()
+                    && let Some((start, lines)) = remote.tx.ahead(max_len)
+                {
+                    self.warm.expect(start, lines);
+                }
                 if sent {
                     Ok(Post::Done)
                 } else {
@@ -56,6 +70,6 @@ impl Ep for SmEp {
     }
 
     fn check(&self) -> Result<()> {
-        self.0.check()
+        self.remote.check()
     }
 }

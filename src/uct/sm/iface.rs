@@ -20,6 +20,7 @@ use super::fifo::layout::{Geometry, PRIVATE_RINGS, RINGS, SHARED_RING};
 use super::fifo::rx::Rx;
 use super::remote::Remote;
 use super::segment::{DEVICE_ADDR_LEN, Kind, Settings, posix};
+use super::warm::Warm;
 use crate::sys::cache;
 
 bitflags! {
@@ -65,6 +66,7 @@ pub struct SmIface {
     /// By address. Endpoints to the same peer share what they have, so that their messages
     /// arrive in order.
     peers: RefCell<HashMap<Vec<u8>, Weak<Remote>>>,
+    warm: Rc<Warm>,
 }
 
 impl SmIface {
@@ -111,6 +113,7 @@ impl SmIface {
             max_poll: usize::try_from(max_poll).unwrap_or(usize::MAX),
             bell,
             peers: RefCell::default(),
+            warm: Rc::new(Warm::new()),
         })
     }
 
@@ -223,6 +226,9 @@ impl SmIface {
         if self.closing.get() != 0 {
             self.free_closed();
         }
+        if count == 0 {
+            self.warm.step();
+        }
         count
     }
 
@@ -328,7 +334,7 @@ impl Iface for SmIface {
             return Err(Error::Unreachable);
         }
         let remote = self.remote(params.iface_addr)?;
-        Ok(Rc::new(SmEp(remote)))
+        Ok(Rc::new(SmEp::new(remote, self.warm.clone())))
     }
 
     fn progress(&self, events: &dyn Events) -> usize {
@@ -339,6 +345,7 @@ impl Iface for SmIface {
         };
         // What an idle interface costs: three words that stay in the cache.
         if only.is_empty() && shared.is_empty() {
+            self.warm.step();
             if self.active.get() != 0 {
                 cache::stop_guessing();
             }

@@ -6,6 +6,7 @@ pub mod fifo;
 mod iface;
 mod remote;
 mod segment;
+mod warm;
 
 use std::rc::Rc;
 

@@ -198,6 +198,19 @@ impl Tx {
         Some(true)
     }
 
+    /// Where a message of `len` bytes would be written next and how many lines it would take, if
+    /// that is known to be free and this sender's alone.
+    #[inline]
+    pub fn ahead(&self, len: usize) -> Option<(*mut u8, u32)> {
+        if self.share.is_some() {
+            return None;
+        }
+        let lines = lines(len as u32);
+        let (line, _) = (self.head.get()).reserve(self.tail.get(), lines, &self.geometry)?;
+        let offset = line & (self.geometry.data_lines - 1);
+        Some((self.data.wrapping_add(offset as usize * LINE), lines))
+    }
+
     /// Data lines that were reserved but not needed, if nothing was sent meanwhile.
     fn give_back(&self, slot: u32, line: u32, used: u32) {
         if self.share.is_none() && self.head.get().slot == slot {

@@ -1,4 +1,5 @@
-# ucx-rs. `make` builds release libraries under their genuine names into build/lib/.
+# ucx-rs. `make` builds release libraries under their genuine names into build/lib/, and the
+# programs into build/bin/.
 #
 #   make, make install PREFIX=/usr/local DESTDIR=   build and install
 #   make demo          an unmodified MPI program over our libraries
@@ -9,6 +10,7 @@
 
 PREFIX     ?= /usr/local
 LIBDIR     ?= $(PREFIX)/lib
+BINDIR     ?= $(PREFIX)/bin
 INCLUDEDIR ?= $(PREFIX)/include
 DESTDIR    ?=
 
@@ -23,6 +25,8 @@ CDYLIB  := $(TARGET)/release/libucx.so
 
 BUILD   := build
 LIB     := $(BUILD)/lib
+BIN     := $(BUILD)/bin
+PROGRAMS := ucx_info
 REAL    := $(LIB)/libucp.so.0.0.0
 ALIAS   := libucx-rs.so.0
 EMPTY   := libuct.so.0 libucs.so.0 libucm.so.0 libucs_signal.so.0
@@ -44,7 +48,7 @@ all: libs
 # ---- libraries -------------------------------------------------------------------------------
 
 cdylib:
-	$(CARGO) build --release --lib
+	$(CARGO) build --release --lib --bins
 
 libs: cdylib
 	@$(MAKE) --no-print-directory $(BUILD)/stamp
@@ -53,7 +57,7 @@ $(CDYLIB): cdylib
 
 # Everything in build/lib follows from the one shared object.
 $(BUILD)/stamp: $(CDYLIB) Makefile abi-tests/tools/stubs.py $(wildcard pkgconfig/*.in pkgconfig/cmake/*.in)
-	@mkdir -p $(LIB)/pkgconfig $(LIB)/cmake/ucx
+	@mkdir -p $(LIB)/pkgconfig $(LIB)/cmake/ucx $(BIN)
 	install -m 755 $(CDYLIB) $(REAL).new && mv -f $(REAL).new $(REAL)
 	ln -sfn libucp.so.0.0.0 $(LIB)/libucp.so.0
 	ln -sfn libucp.so.0.0.0 $(LIB)/$(ALIAS)
@@ -61,6 +65,8 @@ $(BUILD)/stamp: $(CDYLIB) Makefile abi-tests/tools/stubs.py $(wildcard pkgconfig
 	$(PYTHON) abi-tests/tools/stubs.py $(LIB)/libucp.so.0 $(LIB)
 	ln -sfn libucs_signal.so.0 $(LIB)/libucs_signal.so
 	ln -sfn ../include $(BUILD)/include
+	for f in $(PROGRAMS); do \
+	  install -m 755 $(TARGET)/release/$$f $(BIN)/$$f.new && mv -f $(BIN)/$$f.new $(BIN)/$$f || exit 1; done
 	$(call fill,pkgconfig,$(PC),$(LIB)/pkgconfig,$(CURDIR)/$(BUILD),$${prefix}/lib,$${prefix}/include)
 	$(call fill,pkgconfig/cmake,$(CMAKE),$(LIB)/cmake/ucx,$(CURDIR)/$(BUILD),,)
 	@touch $@
@@ -85,7 +91,7 @@ endef
 INCLUDE_FROM_LIB = $(shell realpath -m --relative-to='$(LIBDIR)' '$(INCLUDEDIR)')
 
 install: libs
-	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/ucx $(DESTDIR)$(INCLUDEDIR)
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/ucx $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(BINDIR)
 	install -m 755 $(REAL) $(DESTDIR)$(LIBDIR)/libucp.so.0.0.0
 	ln -sfn libucp.so.0.0.0 $(DESTDIR)$(LIBDIR)/libucp.so.0
 	ln -sfn libucp.so.0.0.0 $(DESTDIR)$(LIBDIR)/$(ALIAS)
@@ -94,12 +100,14 @@ install: libs
 	  ln -sfn $$f.0.0 $(DESTDIR)$(LIBDIR)/$$f || exit 1; done
 	for f in $(STUBS); do install -m 755 $(LIB)/$$f $(DESTDIR)$(LIBDIR)/$$f || exit 1; done
 	ln -sfn libucs_signal.so.0 $(DESTDIR)$(LIBDIR)/libucs_signal.so
+	for f in $(PROGRAMS); do install -m 755 $(BIN)/$$f $(DESTDIR)$(BINDIR)/$$f || exit 1; done
 	if [ -d include ]; then cd include && find . -name '*.h' | while read -r h; do \
 	  install -D -m 644 "$$h" "$(abspath $(DESTDIR)$(INCLUDEDIR))/$$h" || exit 1; done; fi
 	$(call fill,pkgconfig,$(PC),$(DESTDIR)$(LIBDIR)/pkgconfig,$(PREFIX),$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR)),$(patsubst $(PREFIX)/%,$${prefix}/%,$(INCLUDEDIR)))
 	$(call fill,pkgconfig/cmake,$(CMAKE),$(DESTDIR)$(LIBDIR)/cmake/ucx,$(PREFIX),,,$(INCLUDE_FROM_LIB))
 
 uninstall:
+	rm -f $(addprefix $(DESTDIR)$(BINDIR)/,$(PROGRAMS))
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libucp.so.0 libucp.so.0.0.0 $(ALIAS) $(EMPTY) $(addsuffix .0.0,$(EMPTY)) $(STUBS) libucs_signal.so)
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/pkgconfig/,$(PC)) $(addprefix $(DESTDIR)$(LIBDIR)/cmake/ucx/,$(CMAKE))
 	if [ -d include ]; then cd include && find . -name '*.h' | while read -r h; do \

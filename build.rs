@@ -42,6 +42,10 @@ fn main() {
     for arg in args {
         println!("cargo:rustc-cdylib-link-arg={arg}");
     }
+    // The programs open the libraries at run time: those beside them, unless the user names others.
+    println!(
+        "cargo:rustc-link-arg-bins=-Wl,--enable-new-dtags,-rpath,$ORIGIN/../lib:$ORIGIN/../lib64"
+    );
 }
 
 /// Links an object that holds nothing but its SONAME.

@@ -10,6 +10,7 @@
 
 #[allow(unsafe_code)]
 pub mod abi;
+pub mod tools;
 pub mod ucm;
 pub mod ucp;
 pub mod ucs;

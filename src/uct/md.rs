@@ -30,6 +30,11 @@ pub trait Component: Sync {
         Ok(None)
     }
 
+    /// Why [`Component::query_mds`] lists nothing.
+    fn unavailable(&self) -> String {
+        "not available on this machine".to_owned()
+    }
+
     /// Maps memory that another process allocated, by its [`SharedMemory::key`].
     ///
     /// # Errors

@@ -40,7 +40,7 @@ mod tests {
             [b'a' as c_char, b'b' as c_char, b'c' as c_char, 0]
         );
         assert_eq!(array::<4>("abé"), [b'a' as c_char, b'b' as c_char, 0, 0]);
-        assert_eq!(array::<0>("ab"), []);
+        assert_eq!(array::<0>("ab"), [] as [c_char; 0]);
     }
 
     #[test]

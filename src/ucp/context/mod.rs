@@ -9,6 +9,7 @@ mod resources;
 #[cfg(test)]
 pub(crate) mod test_components;
 pub mod tls;
+pub mod why;
 
 use core::ffi::c_void;
 use std::sync::Arc;

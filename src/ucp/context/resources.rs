@@ -9,6 +9,7 @@ use crate::uct::{Component, DeviceKind, Md, TlDevice};
 
 use super::names::nearest;
 use super::tls::{self, ALIASES, Match};
+use super::why::Unused;
 use super::{MAX_RESOURCES, MdResource, TlResource};
 
 /// What was found.
@@ -65,6 +66,46 @@ pub(super) fn discover(
         return Err(Error::NoDevice);
     }
     Ok(found)
+}
+
+/// What [`discover`] leaves out, with the reason.
+pub(super) fn refused(
+    components: &'static [&'static dyn Component],
+    config: &Config,
+) -> Vec<Unused> {
+    let Ok(choice) = Choice::read(config) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for component in components {
+        let mut refuse = |tl_name: &str, dev_name: &str, reason: String| {
+            found.push(Unused {
+                tl_name: tl_name.to_owned(),
+                dev_name: dev_name.to_owned(),
+                reason,
+            });
+        };
+        let mds = component.query_mds();
+        if mds.is_empty() {
+            let reason = component.unavailable();
+            refuse(component.name(), "", reason);
+        }
+        for name in mds {
+            let devices = component.open_md(&name, config).and_then(|md| md.devices());
+            match devices {
+                Ok(devices) if devices.is_empty() => {
+                    refuse(component.name(), "", "no device".to_owned());
+                }
+                Ok(devices) => {
+                    for device in devices.iter().filter(|d| choice.allows(d).is_none()) {
+                        refuse(device.tl_name, &device.dev_name, choice.refusal(device));
+                    }
+                }
+                Err(error) => refuse(component.name(), "", error.to_string()),
+            }
+        }
+    }
+    found
 }
 
 fn add_md(
@@ -158,6 +199,19 @@ impl Choice {
         allowed.then(|| self.allows_tl(device.tl_name))?
     }
 
+    /// Which variable says so, of a device that isn't allowed.
+    fn refusal(&self, device: &TlDevice) -> String {
+        let variable = match self.allows_tl(device.tl_name) {
+            Some(_) => KINDS.iter().find(|(kind, ..)| *kind == device.kind),
+            None => None,
+        };
+        let (variable, list) = match variable {
+            Some((kind, _, variable)) => (*variable, &self.devices[*kind as usize]),
+            None => ("TLS", &self.tls),
+        };
+        format!("UCX_{variable}={} leaves it out", show(list))
+    }
+
     fn allows_tl(&self, tl: &str) -> Option<bool> {
         let named = Match::of_all(self.tls.names.iter().map(String::as_str), tl);
         match self.tls.mode {
@@ -220,10 +274,6 @@ impl Choice {
 
     /// What was asked for, without lists that allow everything.
     fn text(&self) -> String {
-        let show = |list: &AllowList| {
-            let sign = if list.mode == Mode::AllBut { "^" } else { "" };
-            format!("{sign}{}", list.names.join(","))
-        };
         let mut text = String::new();
         if self.tls.mode != Mode::All {
             let _ = write!(text, "{} on ", show(&self.tls));
@@ -244,6 +294,12 @@ impl Choice {
         }
         text
     }
+}
+
+/// A list as the user writes it.
+fn show(list: &AllowList) -> String {
+    let sign = if list.mode == Mode::AllBut { "^" } else { "" };
+    format!("{sign}{}", list.names.join(","))
 }
 
 /// Nothing at all is listed, which is a mistake.
@@ -414,6 +470,21 @@ mod tests {
         assert_eq!(net(""), ["self/memory"]);
         let shm = found(&[("SHM_DEVICES", "foo")]).unwrap_or_default();
         assert_eq!(shm, ["self/memory", "tcp/eth0", "tcp/lo"]);
+    }
+
+    #[test]
+    fn refusals() {
+        let why = |values: &[(&str, &str)]| {
+            let list = refused(COMPONENTS, &config(values));
+            let line = |u: &Unused| format!("{}/{}: {}", u.tl_name, u.dev_name, u.reason);
+            list.iter().map(line).collect::<Vec<_>>()
+        };
+        assert_eq!(why(&[]), Vec::<String>::new());
+        let tcp = "tcp/lo: UCX_NET_DEVICES=^lo leaves it out";
+        assert_eq!(why(&[("NET_DEVICES", "^lo")]), [tcp]);
+        let sm = why(&[("TLS", "self,tcp")]);
+        assert_eq!(sm[0], "sysv/memory: UCX_TLS=self,tcp leaves it out");
+        assert_eq!(sm.len(), 3);
     }
 
     #[test]

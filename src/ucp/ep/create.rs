@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::config::proto_params;
 use super::{Endpoint, EpConfig, EpOptions, ErrorMode, Wired};
 use crate::ucp::address::WorkerAddress;
-use crate::ucp::context::Features;
+use crate::ucp::context::{Features, RscIndex};
 use crate::ucp::print;
 use crate::ucp::select::{self, Lanes, LocalTl, ProtoParams, Requirements};
 use crate::ucp::wire::Origin;
@@ -142,45 +142,83 @@ impl Endpoint {
 }
 
 fn choose(worker: &Worker, address: &WorkerAddress<'_>, options: &EpOptions) -> Result<Lanes> {
-    let context = worker.context();
-    let local: SmallVec<[LocalTl<'_>; 8]> = worker
-        .ifaces()
-        .iter()
-        .filter_map(|open| {
-            let rsc = context.resources.get(usize::from(open.rsc_index))?;
-            Some(LocalTl {
-                rsc_index: open.rsc_index,
-                md_index: rsc.md_index,
-                tl_name: rsc.tl_name(),
-                dev_name: rsc.dev_name(),
-                aux: rsc.aux,
-                attr: open.iface.attr(),
-            })
-        })
-        .collect();
-    let mut reachable = |l: usize, r: usize| {
-        let (Some(open), Some(tl)) = (worker.ifaces().get(l), address.tls.get(r)) else {
-            return Err(String::new());
-        };
-        open.iface.reachable(tl.device_addr, tl.iface_addr)
-    };
-    let requirements = Requirements {
-        err_handling: options.mode != ErrorMode::None,
-        wakeup: context.has_feature(Features::WAKEUP),
-        ppn: context.params.estimated_num_ppn,
-        max_am_rails: 1,
-    };
     select::select(
         address.peer_name(),
-        &local,
+        &local(worker),
         &address.tls,
-        &mut reachable,
-        &requirements,
+        &mut |l, r| reachable(worker, address, l, r),
+        &requirements(worker, options),
     )
     .map_err(|reason| {
         crate::ucs_error!("{}", reason.0);
         Error::Unreachable
     })
+}
+
+/// Why an endpoint to the worker with this address has no lane on some of our interfaces: the
+/// resource and the reason.
+///
+/// # Errors
+/// As [`Endpoint::create`] when there are no lanes at all.
+pub fn why_unused(
+    worker: &Worker,
+    address: &WorkerAddress<'_>,
+    options: &EpOptions,
+) -> Result<Vec<(RscIndex, String)>> {
+    let lanes = choose(worker, address, options)?;
+    let local = local(worker);
+    let reasons = select::why::unused(
+        &lanes,
+        &local,
+        &address.tls,
+        &mut |l, r| reachable(worker, address, l, r),
+        &requirements(worker, options),
+    );
+    let named = local.iter().zip(reasons);
+    Ok(named
+        .filter_map(|(tl, reason)| Some((tl.rsc_index, reason?)))
+        .collect())
+}
+
+/// Our interfaces, as selection sees them.
+fn local(worker: &Worker) -> SmallVec<[LocalTl<'_>; 8]> {
+    let context = worker.context();
+    let ifaces = worker.ifaces().iter();
+    let seen = ifaces.filter_map(|open| {
+        let rsc = context.resources.get(usize::from(open.rsc_index))?;
+        Some(LocalTl {
+            rsc_index: open.rsc_index,
+            md_index: rsc.md_index,
+            tl_name: rsc.tl_name(),
+            dev_name: rsc.dev_name(),
+            aux: rsc.aux,
+            attr: open.iface.attr(),
+        })
+    });
+    seen.collect()
+}
+
+/// Whether interface `l` here reaches interface `r` of the peer, and why not.
+fn reachable(
+    worker: &Worker,
+    address: &WorkerAddress<'_>,
+    l: usize,
+    r: usize,
+) -> core::result::Result<(), String> {
+    let (Some(open), Some(tl)) = (worker.ifaces().get(l), address.tls.get(r)) else {
+        return Err(String::new());
+    };
+    open.iface.reachable(tl.device_addr, tl.iface_addr)
+}
+
+fn requirements(worker: &Worker, options: &EpOptions) -> Requirements {
+    let context = worker.context();
+    Requirements {
+        err_handling: options.mode != ErrorMode::None,
+        wakeup: context.has_feature(Features::WAKEUP),
+        ppn: context.params.estimated_num_ppn,
+        max_am_rails: 1,
+    }
 }
 
 fn open(

@@ -18,6 +18,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 pub use config::EpConfig;
+pub use create::why_unused;
 pub use error::{ErrorHandler, ErrorMode};
 pub use pending::{Message, Pending};
 pub use wired::Wired;

@@ -162,15 +162,15 @@ pub fn select(
 
 /// A local and a remote interface that can talk, by index.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Pair {
-    local: u8,
-    remote: u8,
+pub(super) struct Pair {
+    pub local: u8,
+    pub remote: u8,
 }
 
 /// Why an interface can't be used, by local index; `None`: the peer doesn't have it.
-type Refusals = Vec<Option<String>>;
+pub(super) type Refusals = Vec<Option<String>>;
 
-fn pair_up(
+pub(super) fn pair_up(
     local: &[LocalTl<'_>],
     remote: &[TlAddress<'_>],
     reachable: &mut dyn FnMut(usize, usize) -> Result<(), String>,
@@ -241,12 +241,16 @@ impl Score {
     }
 }
 
-fn at<T>(list: &[T], index: u8) -> Option<&T> {
+pub(super) fn at<T>(list: &[T], index: u8) -> Option<&T> {
     list.get(usize::from(index))
 }
 
 /// What is missing for the active message lane, or nothing.
-fn am_missing(mine: &LocalTl<'_>, caps: IfaceCaps, need: &Requirements) -> Option<&'static str> {
+pub(super) fn am_missing(
+    mine: &LocalTl<'_>,
+    caps: IfaceCaps,
+    need: &Requirements,
+) -> Option<&'static str> {
     if mine.aux {
         return Some("auxiliary only");
     }

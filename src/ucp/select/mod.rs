@@ -12,6 +12,7 @@ pub mod lanes;
 pub mod proto;
 #[cfg(test)]
 mod tests;
+pub mod why;
 
 pub use lanes::{LaneIdx, LaneSpec, LaneUse, Lanes, LocalTl, Requirements, Unreachable, select};
 pub use proto::{

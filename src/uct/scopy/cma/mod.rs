@@ -35,6 +35,13 @@ impl Component for CmaComponent {
         }
     }
 
+    fn unavailable(&self) -> String {
+        match vmcopy::probe(std::process::id()) {
+            Ok(()) => "it was not available a moment ago".to_owned(),
+            Err(error) => format!("the kernel refuses: {error}"),
+        }
+    }
+
     fn open_md(&'static self, name: &str, _: &Config) -> Result<Rc<dyn Md>> {
         if name != self.name() {
             return Err(Error::NoDevice);

@@ -36,20 +36,27 @@ for what, lat, bw in [("AM", "ucp_am_lat", "ucp_am_bw"), ("put", "ucp_put_lat", 
 PERFTEST += [("fetch-add latency 8 B", "lat", "ucp_fadd -O 1", 8, 200000),
              ("fetch-add rate 8 B", "bw", "ucp_fadd", 8, 200000),
              ("add rate 8 B", "bw", "ucp_add", 8, 400000)]
+# UCT itself: name, kind, test of ucx_perftest and its options, size, iterations. Atomics and puts are
+# done by the call; the window is what bounds a stream of messages.
+UCT = [("am latency 8 B short", "lat", "am_lat -D short", 8, 400000), ("am latency 4096 B bcopy", "lat", "am_lat -D bcopy", 4 * K, 100000),
+       ("am rate 8 B short", "bw", "am_bw -D short", 8, 800000), ("put latency 8 B short", "lat", "put_lat -D short", 8, 400000),
+       ("put rate 8 B short", "bw", "put_bw -D short", 8, 4000000), ("put rate 4096 B bcopy", "bw", "put_bw -D bcopy", 4 * K, 400000),
+       ("fetch-add rate 8 B", "bw", "fadd -D short", 8, 1000000)]
 MPI = [(f"MPI latency {s} B", "lat", "LATENCY", s, n // 2) for s, n in LAT]
 MPI += [(f"MPI bandwidth {s} B", "bw", "BANDWIDTH", s, n // 2) for s, n in BW]
 LAST_CORE = str(os.cpu_count() - 1)
 
 
-def perftest(lib, tls, test, size, count, kind):
-    """One run; microseconds (its 50th percentile) or MB/s, None if it failed."""
+def perftest(lib, tls, test, size, count, kind, both=()):
+    """One run; microseconds (its 50th percentile) or MB/s, None if it failed. `both` are options of
+    client and server."""
     env = where.environ(lib, tls, UCX_WARN_UNUSED_ENV_VARS="n")
     port = str(random.randint(14000, 30000))
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    server = subprocess.Popen(["taskset", "-c", "0", where.PERFTEST, "-p", port], env=env, **quiet)
+    server = subprocess.Popen(["taskset", "-c", "0", where.PERFTEST, "-p", port, *both], env=env, **quiet)
     try:
         time.sleep(0.3)
-        client = ["taskset", "-c", LAST_CORE, where.PERFTEST, "-p", port, "127.0.0.1", "-f", "-t", *test.split()]
+        client = ["taskset", "-c", LAST_CORE, where.PERFTEST, "-p", port, "127.0.0.1", *both, "-f", "-t", *test.split()]
         client += ["-s", str(size), "-n", str(count), "-w", str(max(10, count // 20))]
         out = subprocess.run(client, env=env, capture_output=True, text=True, timeout=60).stdout
         server.wait(10)
@@ -137,6 +144,17 @@ def point_to_point(table, options, sides, program):
                 got = alternate(options.rounds, sides, measure)
                 unit = "us" if kind == "lat" else "MB/s"
                 table.row(f"{tls} {name}", got["ours"], got["genuine"], unit, kind == "bw", 0.97)
+
+
+def uct(table, options, sides):
+    for tl in ("sysv", "posix") if "sm" in options.tls.split(",") else ():
+        for name, kind, test, size, count in UCT:
+            if options.cases not in f"UCT {name}":
+                continue
+            measure = lambda lib: perftest(lib, None, test, size, count, kind, ("-d", "memory", "-x", tl))  # noqa: B023, E731
+            got = alternate(options.rounds, sides, measure)
+            unit = "us" if kind == "lat" else "MB/s"
+            table.row(f"UCT {tl} {name}", got["ours"], got["genuine"], unit, kind == "bw", 0.97)
 
 
 def start_up(table, options, sides, program):
@@ -227,6 +245,7 @@ def main():
         unused(table, options, sides, folder)
         registrations(table, options, sides, folder)
         connections(table, options, sides, crowd)
+        uct(table, options, sides)
         point_to_point(table, options, sides, pairs)
     return table.finish()
 

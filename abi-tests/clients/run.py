@@ -35,6 +35,7 @@ def parse():
 
 
 def all_tests():
+    import btl_uct
     import capi
     import hosts
     import io_demo
@@ -47,7 +48,7 @@ def all_tests():
     import uct
     import ucxx_py
 
-    suites = (mpi, shmem, capi, tools, mpi4py_suite, io_demo, ucxx_py, nixl_py, hosts, settings, uct)
+    suites = (mpi, shmem, capi, tools, mpi4py_suite, io_demo, ucxx_py, nixl_py, hosts, settings, uct, btl_uct)
     return [test for suite in suites for test in suite.tests()]
 
 

@@ -15,8 +15,10 @@ SOURCES = os.path.join(where.REPO, "abi-tests", "uct")
 DEVICES = {"self": "memory", "sysv": "memory", "posix": "memory", "cma": "memory", "tcp": "lo"}
 LIMIT = 60
 
-AM = [("am_lat", "short", 8), ("am_bw", "short", 8), ("am_lat", "bcopy", 4096), ("am_bw", "bcopy", 4096)]
-ACCESS = [("put_lat", "short", 8), ("put_bw", "short", 8), ("put_lat", "bcopy", 1024), ("put_bw", "bcopy", 4096), ("get", "bcopy", 4096)]
+AM = [("am_lat", "short", 8), ("am_bw", "short", 8), ("am_lat", "bcopy", 4096), ("am_bw", "bcopy", 4096),
+      ("am_lat", "shortiov", 8), ("am_bw", "shortiov", 8)]
+ACCESS = [("put_lat", "short", 8), ("put_bw", "short", 8), ("put_lat", "bcopy", 1024), ("put_bw", "bcopy", 4096),
+          ("get", "bcopy", 8), ("get", "bcopy", 4096)]
 ATOMIC = [(op, "short", size) for op in ("add_lat", "add_mr", "fadd", "swap", "cswap") for size in (4, 8)]
 CASES = {
     "self": AM + ACCESS + ATOMIC,
@@ -26,7 +28,7 @@ CASES = {
     "tcp": AM + [("am_lat", "zcopy", 64), ("am_bw", "zcopy", 8192), ("put_lat", "zcopy", 64), ("put_bw", "zcopy", 8192),
                  ("put_bw", "zcopy", 1 << 20)],
 }
-FEW = {"self": AM[:1] + ATOMIC[1:2], "sysv": AM[:1] + ACCESS[:1], "posix": AM[3:4] + ACCESS[4:5] + ATOMIC[7:8],
+FEW = {"self": AM[:1] + ATOMIC[1:2], "sysv": AM[:1] + ACCESS[:1], "posix": AM[3:4] + ACCESS[5:6] + ATOMIC[7:8],
        "cma": CASES["cma"][:1], "tcp": [("am_lat", "short", 8), ("put_bw", "zcopy", 8192)]}
 
 
@@ -111,12 +113,12 @@ def info(version):
     return body
 
 
-def said(ctx, name, headers, lib, arguments):
+def said(ctx, name, headers, lib, arguments, under=(), more=(), limit=LIMIT, env=None):
     include, link = header_sets(ctx)[headers]
     flags = [f"-I{include}", "-Wno-unused-function", f"-L{link}", f"-Wl,-rpath-link,{link}", "-luct", "-lucs", "-lpthread",
-             f"-DHEADERS_{headers.replace('.', '_')}"]
+             f"-DHEADERS_{headers.replace('.', '_')}", *more]
     binary = ctx.compiled(os.path.join(SOURCES, f"{name}.c"), "cc", *flags)
-    r = ctx.run([binary, *arguments], where.environ(lib, UCX_LOG_FILE="stderr"), LIMIT)
+    r = ctx.run([*under, binary, *arguments], where.environ(lib, UCX_LOG_FILE="stderr", **(env or {})), limit)
     succeeded(r)
     lines = r.out.splitlines()
     root = os.path.realpath(lib) + "/"
@@ -142,11 +144,18 @@ def same(name, arguments):
     return body
 
 
-def alone(name, headers, arguments):
+# Memory that is used wrongly, by the program or on its behalf, or lost.
+VALGRIND = {"under": ("valgrind", "-q", "--error-exitcode=9", "--leak-check=full", "--show-leak-kinds=definite",
+                      "--errors-for-leak-kinds=definite"), "limit": 600}
+# Allocations that are too large are to fail, as without it.
+ASAN = {"more": ("-fsanitize=address",), "env": {"ASAN_OPTIONS": "allocator_may_return_null=1"}}
+
+
+def alone(name, headers, arguments, **how):
     def body(ctx, tls):
         if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
             raise Skip("genuine UCX fails here")
-        lines = said(ctx, name, headers, ctx.lib, arguments)
+        lines = said(ctx, name, headers, ctx.lib, arguments, **how)
         bad = [line for line in lines if line.startswith("WRONG")]
         if bad:
             raise Failure("; ".join(bad))
@@ -165,6 +174,18 @@ def tests():
         found.append(Test(f"uct ops {tl}", None, same("ops", [tl, device])))
         # The headers of `uct/api/v2` are not installed by the packages of genuine UCX.
         found.append(Test(f"uct bad {tl}", None, alone("bad", "ours", [tl, device])))
+        # Genuine UCX doesn't look at limits in a release build.
+        found.append(Test(f"uct limits {tl}", None, alone("limits", "1.22.0", [tl, device])))
+        programs = ["ops", "bad", "limits"]
+        if tl != "cma":
+            found.append(Test(f"uct kept {tl}", None, same("kept", [tl, device])))
+            found.append(Test(f"uct kept {tl}, all", None, alone("kept", "1.13.1", [tl, device, "all"])))
+            programs.append("kept")
+        for name in programs:
+            headers = "ours" if name == "bad" else "1.22.0"
+            found.append(Test(f"uct {name} {tl}, AddressSanitizer", None, alone(name, headers, [tl, device], **ASAN),
+                              smoke=name == "bad" and tl in ("sysv", "tcp")))
+            found.append(Test(f"uct {name} {tl}, valgrind", None, alone(name, headers, [tl, device], **VALGRIND), smoke=False))
     # Genuine UCX 1.22.0 never tells a client of a refusal that comes late.
     found.append(Test("uct cm", None, alone("cm", "1.22.0", [])))
     return found

@@ -204,6 +204,188 @@ static void operations(end_t *a, uct_ep_h ep)
     check("a completion was touched", comp.count, 1);
 }
 
+/* Enumerators that nobody has heard of, and calls without an object. */
+static void unknown(domain_t *d, end_t *a, uct_ep_h ep)
+{
+    uct_worker_h worker;
+    uct_iface_h iface;
+    uct_alloc_method_t heap = UCT_ALLOC_METHOD_HEAP;
+    uct_allocated_memory_t mem;
+    uct_mem_alloc_params_t alloc = {.field_mask = UCT_MEM_ALLOC_PARAM_FIELD_MEM_TYPE, .mem_type = 77};
+    uct_iface_params_t params = {.field_mask = UCT_IFACE_PARAM_FIELD_OPEN_MODE, .open_mode = 1 << 20};
+    uct_perf_attr_t perf = {.field_mask = UCT_PERF_ATTR_FIELD_OPERATION | UCT_PERF_ATTR_FIELD_LATENCY, .operation = 99};
+    REFUSED(uct_worker_create(async, 99, &worker), INVALID_PARAM);
+    REFUSED(uct_worker_create(async, UCS_THREAD_MODE_SINGLE, NULL), INVALID_PARAM);
+    REFUSED(uct_iface_open(d->md, a->worker, &params, NULL, &iface), INVALID_PARAM);
+    params.open_mode = UCT_IFACE_OPEN_MODE_SOCKADDR_SERVER;
+    check("an interface that listens", uct_iface_open(d->md, a->worker, &params, NULL, &iface) < 0, 1);
+    check("memory of type 77", uct_mem_alloc(100, &heap, 1, &alloc, &mem) < 0, 1);
+    check("estimate of operation 99", uct_iface_estimate_perf(a->iface, &perf) <= 0, 1);
+    REFUSED(uct_iface_estimate_perf(a->iface, NULL), INVALID_PARAM);
+    REFUSED(uct_iface_estimate_perf(NULL, &perf), INVALID_PARAM);
+    uct_iface_progress_enable(a->iface, 1u << 30);
+    uct_iface_progress_disable(a->iface, 1u << 30);
+    check("flush with a flag unknown", uct_ep_flush(ep, 1u << 20, NULL) >= 0, 1);
+    REFUSED(uct_ep_check(NULL, 0, NULL), INVALID_PARAM);
+    REFUSED(uct_ep_get_address(NULL, NULL), INVALID_PARAM);
+    REFUSED(uct_ep_connect_to_ep(NULL, NULL, NULL), INVALID_PARAM);
+    REFUSED(uct_iface_event_fd_get(NULL, NULL), INVALID_PARAM);
+    REFUSED(uct_iface_event_arm(NULL, 0), INVALID_PARAM);
+    REFUSED(uct_iface_get_device_address(NULL, NULL), INVALID_PARAM);
+    REFUSED(uct_iface_set_am_handler(NULL, 1, on_am, NULL, 0), INVALID_PARAM);
+    REFUSED(uct_iface_set_am_tracer(NULL, NULL, NULL), INVALID_PARAM);
+    REFUSED(uct_iface_mem_alloc(NULL, 100, 0, "x", &mem), INVALID_PARAM);
+    REFUSED(uct_iface_mem_alloc(a->iface, 0, 0, "x", &mem), INVALID_PARAM);
+    REFUSED(uct_md_mem_advise(d->md, NULL, NULL, 0, 99), INVALID_PARAM);
+    REFUSED(uct_md_mem_advise(d->md, NULL, &perf, sizeof perf, 99), UNSUPPORTED);
+    ucs_memory_type_t type;
+    REFUSED(uct_md_detect_memory_type(d->md, &perf, sizeof perf, &type), UNSUPPORTED);
+    REFUSED(uct_md_detect_memory_type(d->md, &perf, 0, &type), INVALID_PARAM);
+    REFUSED(uct_iface_query_v2(a->iface, NULL), INVALID_PARAM);
+    REFUSED(uct_ep_query(ep, NULL), INVALID_PARAM);
+    REFUSED(uct_ep_invalidate(ep, NULL), INVALID_PARAM);
+    REFUSED(uct_md_query_v2(d->md, NULL), INVALID_PARAM);
+    REFUSED(uct_md_mem_attach(d->md, NULL, NULL, NULL), INVALID_PARAM);
+    uct_iface_is_reachable_params_t query = {.field_mask = UCT_IFACE_IS_REACHABLE_FIELD_SCOPE, .scope = 99};
+    check("reachable without addresses", uct_iface_is_reachable_v2(a->iface, &query), 0);
+    uct_iface_close(NULL);
+    uct_worker_destroy(NULL);
+    uct_md_close(NULL);
+    uct_iface_mem_free(NULL);
+}
+
+/* Addresses that are cut off at each byte, or are other bytes. */
+static void addresses(end_t *a, const char *tl)
+{
+    unsigned char device[512] = {0}, iface[512] = {0};
+    uct_ep_params_t params = {
+        .field_mask = UCT_EP_PARAM_FIELD_IFACE | UCT_EP_PARAM_FIELD_DEV_ADDR | UCT_EP_PARAM_FIELD_IFACE_ADDR |
+                      UCT_EP_PARAM_FIELD_DEV_ADDR_LENGTH | UCT_EP_PARAM_FIELD_IFACE_ADDR_LENGTH,
+        .iface = a->iface, .dev_addr = (void *)device, .iface_addr = (void *)iface,
+    };
+    uct_ep_h ep;
+    size_t d_len = a->attr.device_addr_len, i_len = a->attr.iface_addr_len;
+    int accepted = 0;
+    HOLDS(d_len <= sizeof device && i_len <= sizeof iface);
+    memcpy(device, a->dev_addr, d_len);
+    memcpy(iface, a->iface_addr, i_len);
+    for (size_t n = 0; n < i_len; n++) {
+        params.dev_addr_length = d_len;
+        params.iface_addr_length = n;
+        if (uct_ep_create(&params, &ep) == UCS_OK) accepted++, uct_ep_destroy(ep);
+    }
+    for (size_t n = 0; n < d_len; n++) {
+        params.dev_addr_length = n;
+        params.iface_addr_length = i_len;
+        if (uct_ep_create(&params, &ep) == UCS_OK) accepted++, uct_ep_destroy(ep);
+    }
+    check("addresses cut off that are accepted", accepted, 0);
+    /* Random ports belong to other programs of this machine. */
+    if (!strcmp(tl, "tcp")) return;
+    srand(1);
+    for (int round = 0; round < 200; round++) {
+        for (size_t i = 0; i < i_len; i++) iface[i] = rand();
+        params.dev_addr_length = d_len;
+        params.iface_addr_length = i_len;
+        int before = errors;
+        if (uct_ep_create(&params, &ep) != UCS_OK) continue;
+        uct_ep_am_short(ep, 1, 0, iface, 0);
+        for (int i = 0; i < 20; i++) uct_worker_progress(a->worker);
+        uct_ep_flush(ep, UCT_FLUSH_FLAG_CANCEL, NULL);
+        uct_ep_destroy(ep);
+        errors = before;
+    }
+}
+
+static int calls;
+
+static ucs_status_t count_call(uct_pending_req_t *self) { calls++; return UCS_OK; }
+
+static void count_purge(uct_pending_req_t *self, void *arg) { calls++; }
+
+/* An endpoint without a peer, connected twice, and failed. */
+static void order(domain_t *d, end_t *a, const char *tl)
+{
+    uct_ep_params_t params = {.field_mask = UCT_EP_PARAM_FIELD_IFACE, .iface = a->iface};
+    uct_ep_h ep;
+    uct_iov_t iov = {.buffer = &params, .length = 1, .count = 1};
+    uct_completion_t comp = {.count = 1};
+    uint64_t word = 0;
+    if (a->attr.cap.flags & UCT_IFACE_FLAG_CONNECT_TO_EP) {
+        unsigned char own[256];
+        MUST(uct_ep_create(&params, &ep));
+        REFUSED(uct_ep_am_short(ep, 1, 0, NULL, 0), NOT_CONNECTED);
+        REFUSED(uct_ep_am_bcopy(ep, 1, pack_none, NULL, 0), NOT_CONNECTED);
+        REFUSED(uct_ep_am_zcopy(ep, 1, NULL, 0, &iov, 1, 0, &comp), NOT_CONNECTED);
+        REFUSED(uct_ep_check(ep, 0, NULL), NOT_CONNECTED);
+        check("flush of what was never connected", uct_ep_flush(ep, 0, NULL), UCS_OK);
+        MUST(uct_ep_get_address(ep, (void *)own));
+        REFUSED(uct_ep_connect_to_ep(ep, NULL, (void *)own), INVALID_PARAM);
+        REFUSED(uct_ep_connect_to_ep(ep, a->dev_addr, NULL), INVALID_PARAM);
+        check("connect", uct_ep_connect_to_ep(ep, a->dev_addr, (void *)own), UCS_OK);
+        REFUSED(uct_ep_connect_to_ep(ep, a->dev_addr, (void *)own), ALREADY_EXISTS);
+        uct_ep_destroy(ep);
+    } else {
+        REFUSED(uct_ep_create(&params, &ep), INVALID_PARAM);
+    }
+    uct_ep_invalidate_params_t plain = {0};
+    ep = endpoint_to(a, a);
+    int before = errors;
+    check("invalidate", uct_ep_invalidate(ep, &plain), UCS_OK);
+    WAIT_FOR("failure", errors > before, uct_worker_progress(a->worker));
+    uct_pending_req_t request = {.func = count_call};
+    check("am_short on a failed endpoint", uct_ep_am_short(ep, 1, 0, NULL, 0) < 0, 1);
+    check("am_bcopy on a failed endpoint", uct_ep_am_bcopy(ep, 1, pack_none, NULL, 0) < 0, 1);
+    check("am_zcopy on a failed endpoint", uct_ep_am_zcopy(ep, 1, NULL, 0, &iov, 1, 0, &comp) < 0, 1);
+    check("put_short on a failed endpoint", uct_ep_put_short(ep, &word, 8, (uintptr_t)&word, 0) < 0, 1);
+    check("put_zcopy on a failed endpoint", uct_ep_put_zcopy(ep, &iov, 1, (uintptr_t)&word, 0, &comp) < 0, 1);
+    check("get_zcopy on a failed endpoint", uct_ep_get_zcopy(ep, &iov, 1, (uintptr_t)&word, 0, &comp) < 0, 1);
+    check("atomic on a failed endpoint", uct_ep_atomic64_post(ep, UCT_ATOMIC_OP_ADD, 1, (uintptr_t)&word, 0) < 0, 1);
+    check("flush of a failed endpoint", uct_ep_flush(ep, 0, NULL) < 0, 1);
+    check("flush with cancel of a failed endpoint", uct_ep_flush(ep, UCT_FLUSH_FLAG_CANCEL, NULL) <= 0, 1);
+    check("check of a failed endpoint", uct_ep_check(ep, 0, NULL) < 0, 1);
+    check("pending on a failed endpoint", uct_ep_pending_add(ep, &request, 0) < 0, 1);
+    check("invalidate again", uct_ep_invalidate(ep, &plain), UCS_OK);
+    for (int i = 0; i < 10; i++) uct_worker_progress(a->worker);
+    check("failures told", errors - before, 1);
+    uct_ep_pending_purge(ep, count_purge, NULL);
+    check("requests called or purged", calls, 0);
+    check("a completion was touched, or memory", comp.count == 1 && word == 0, 1);
+    check("flush of the interface", uct_iface_flush(a->iface, 0, NULL) >= 0, 1);
+    uct_ep_destroy(ep);
+}
+
+/* An interface that is none: what isn't the program's own fails with the status it was opened with. */
+static ucs_status_t own_flush(uct_ep_h ep, unsigned flags, uct_completion_t *comp) { return UCS_ERR_BUSY; }
+
+static void stubs(void)
+{
+    uct_iface_params_t params = {
+        .field_mask = UCT_IFACE_PARAM_FIELD_OPEN_MODE,
+        .open_mode = UCT_IFACE_OPEN_MODE_STUB,
+        .mode.stub.status = UCS_ERR_CANCELED,
+    };
+    uct_iface_h iface;
+    uct_iface_attr_v2_t attr2 = {0};
+    uct_perf_attr_t perf = {0};
+    uct_ep_attr_t attr = {0};
+    uct_ep_invalidate_params_t invalidate = {0};
+    uct_ep_is_connected_params_t connected = {0};
+    MUST(uct_iface_open(NULL, NULL, &params, NULL, &iface));
+    uct_ep_t ep = {.iface = iface};
+    iface->ops.ep_flush = own_flush;
+    REFUSED(uct_ep_flush(&ep, 0, NULL), BUSY);
+    REFUSED(uct_iface_query_v2(iface, &attr2), CANCELED);
+    REFUSED(uct_iface_estimate_perf(iface, &perf), CANCELED);
+    REFUSED(uct_ep_query(&ep, &attr), CANCELED);
+    REFUSED(uct_ep_invalidate(&ep, &invalidate), CANCELED);
+    check("connected", uct_ep_is_connected(&ep, &connected), 0);
+    REFUSED(uct_iface_set_am_handler(iface, 1, on_am, NULL, 0), CANCELED);
+    uct_iface_close(iface);
+    params.mode.stub.status = UCS_OK;
+    REFUSED(uct_iface_open(NULL, NULL, &params, NULL, &iface), INVALID_PARAM);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3) DIE("usage: bad TRANSPORT DEVICE");
@@ -215,7 +397,11 @@ int main(int argc, char **argv)
     interfaces(&d, &a, argv[1]);
     uct_ep_h ep = endpoint_to(&a, &a);
     operations(&a, ep);
+    unknown(&d, &a, ep);
     uct_ep_destroy(ep);
+    addresses(&a, argv[1]);
+    order(&d, &a, argv[1]);
+    stubs();
     uct_ep_destroy(NULL);
     close_iface(&a);
     uct_md_close(d.md);

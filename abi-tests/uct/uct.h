@@ -73,11 +73,16 @@ static ucs_status_t on_error(void *arg, uct_ep_h ep, ucs_status_t status)
 
 static int errors;
 
+/* Bytes that interfaces are to keep free before each message. */
+static size_t headroom;
+
 static end_t open_iface(domain_t *d, const char *tl, const char *dev)
 {
     uct_iface_params_t params = {
         .field_mask = UCT_IFACE_PARAM_FIELD_OPEN_MODE | UCT_IFACE_PARAM_FIELD_DEVICE | UCT_IFACE_PARAM_FIELD_ERR_HANDLER |
-                      UCT_IFACE_PARAM_FIELD_ERR_HANDLER_ARG | UCT_IFACE_PARAM_FIELD_ERR_HANDLER_FLAGS,
+                      UCT_IFACE_PARAM_FIELD_ERR_HANDLER_ARG | UCT_IFACE_PARAM_FIELD_ERR_HANDLER_FLAGS |
+                      UCT_IFACE_PARAM_FIELD_RX_HEADROOM,
+        .rx_headroom = headroom,
         .open_mode = UCT_IFACE_OPEN_MODE_DEVICE,
         .mode.device = {.tl_name = tl, .dev_name = dev},
         .err_handler = on_error,

@@ -248,7 +248,7 @@ macro_rules! suite {
             $crate::uct::conformance::suite!(@tests short_messages, bcopy_messages,
                 zcopy_messages, wrong_ids, order_is_kept, flood_and_recovery, answers_from_handler,
                 drop_endpoint_in_handler, flush_completes, strange_addresses, attributes,
-                get_and_put, wakes_up, many_endpoints, messages_survive_their_endpoint);
+                get_and_put, limits, wakes_up, many_endpoints, messages_survive_their_endpoint);
         }
     };
     (@tests $($test:ident),*) => {

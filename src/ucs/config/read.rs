@@ -2,6 +2,7 @@
 
 use core::ptr;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::file::{Files, Machine};
@@ -43,10 +44,12 @@ impl Config {
     }
 
     /// As [`Config::read`], for somebody who asks for the variables of one table: what is wrong with
-    /// those of others is theirs to hear.
+    /// those of others is theirs to hear. Files are as they were at the first use: a program reads
+    /// the configuration of every domain and interface.
     pub fn read_table(env_prefix: Option<&str>, table: &'static Table) -> Result<Config> {
-        let files = Files::load(&ThisMachine);
-        Config::gather(env_prefix, &environment(), &files, Some(table))
+        static FILES: OnceLock<Files> = OnceLock::new();
+        let files = FILES.get_or_init(|| Files::load(&ThisMachine));
+        Config::gather(env_prefix, &environment(), files, Some(table))
     }
 
     /// All that is set and right, in silence.

@@ -40,6 +40,58 @@ pub fn get_and_put(subject: &Subject) {
     }
 }
 
+/// As many pieces and bytes as an interface states are accepted, one more is refused, and then
+/// nothing has happened.
+pub fn limits(subject: &Subject) {
+    let pair = subject.pair();
+    let attr = *pair.a.attr();
+    let byte = 7u8;
+    let one = |len| IoVec {
+        ptr: &raw const byte,
+        len,
+    };
+    let to_be_read = |len| IoVecMut {
+        ptr: (&raw const byte).cast_mut(),
+        len,
+    };
+    let (most, more) = (vec![one(0); attr.max_iov], vec![one(0); attr.max_iov + 1]);
+    let refused = Err(Error::InvalidParam);
+    if pair.a.has(IfaceCaps::AM_ZCOPY) {
+        let post = pair.post(1, || pair.to_b.am_zcopy(1, &[], &most, 1));
+        assert_eq!(post, Ok(()));
+        assert_eq!(pair.next(), (1, Vec::new()));
+        assert_eq!(pair.to_b.am_zcopy(1, &[], &more, 2), refused);
+        if let Some(long) = attr.max_zcopy.checked_add(1) {
+            assert_eq!(pair.to_b.am_zcopy(1, &[], &[one(long)], 2), refused);
+        }
+    }
+    if pair.a.has(IfaceCaps::PUT_ZCOPY) {
+        let remote = &raw const byte as u64;
+        let post = pair.post(3, || pair.to_b.put_zcopy(&most, remote, 0, 3));
+        assert_eq!(post, Ok(()));
+        assert_eq!(pair.to_b.put_zcopy(&more, remote, 0, 4), refused);
+        if let Some(long) = attr.max_rma.checked_add(1) {
+            let post = pair.to_b.put_zcopy(&[one(long)], remote, 0, 4);
+            assert_eq!(post, refused);
+        }
+    }
+    if pair.a.has(IfaceCaps::GET_ZCOPY) {
+        let remote = &raw const byte as u64;
+        let most = vec![to_be_read(0); attr.max_iov];
+        let more = vec![to_be_read(0); attr.max_iov + 1];
+        let post = pair.post(5, || pair.to_b.get_zcopy(&most, remote, 0, 5));
+        assert_eq!(post, Ok(()));
+        assert_eq!(pair.to_b.get_zcopy(&more, remote, 0, 6), refused);
+        if let Some(long) = attr.max_rma.checked_add(1) {
+            let post = pair.to_b.get_zcopy(&[to_be_read(long)], remote, 0, 6);
+            assert_eq!(post, refused);
+        }
+    }
+    pair.progress();
+    assert!(pair.a.seen.completed.borrow().is_empty());
+    assert!(pair.b.seen.messages.borrow().is_empty());
+}
+
 const GUARD: usize = 16;
 
 fn get(pair: &Pair, token: u64, len: usize, pieces: usize) {

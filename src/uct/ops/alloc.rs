@@ -17,6 +17,10 @@ pub enum Method {
 
 /// At least `len` bytes (above 0): their address and number. To be given to [`free`].
 pub fn allocate(method: Method, place: Place, len: usize) -> io::Result<(*mut u8, usize)> {
+    // No object is longer; allocators take such lengths for mistakes.
+    if isize::try_from(len).is_err() {
+        return Err(io::ErrorKind::OutOfMemory.into());
+    }
     let pages = || {
         let rounded = len.checked_next_multiple_of(PAGE);
         rounded.ok_or(io::Error::from(io::ErrorKind::OutOfMemory))

@@ -31,9 +31,8 @@ pub unsafe fn device_addr<'a>(
             return 0;
         }
         // SAFETY: byte by byte, as far as the address says that it goes.
-        interface
-            .tl
-            .device_addr_len(&mut |at| unsafe { addr.add(at).read() })
+        let mut byte = |at| unsafe { addr.add(at).read() };
+        interface.tl.device_addr_len(&mut byte)
     });
     // SAFETY: as the caller says.
     unsafe { bytes(addr, len) }

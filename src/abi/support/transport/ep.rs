@@ -387,11 +387,8 @@ impl Op {
     pub unsafe fn ended(interface: &Interface, token: u64, result: Result<(), Error>) {
         let op: *mut Op = core::ptr::with_exposed_provenance_mut(token as usize);
         // SAFETY: as the caller says.
-        let Op {
-            completion,
-            ep,
-            is_flush,
-        } = unsafe { op.read() };
+        let ended = unsafe { op.read() };
+        let (completion, ep, is_flush) = (ended.completion, ended.ep, ended.is_flush);
         // SAFETY: NULL, or alive.
         if let Some(ep) = unsafe { ep.as_ref() } {
             ep.ops.borrow_mut().retain(|other| *other != op);

@@ -9,8 +9,10 @@ use crate::ucs::config::Config;
 use crate::ucs::log::{Level, enabled};
 use crate::uct::{DeviceKind, Events, Iface, IfaceCaps, IfaceParams, TlDevice};
 
+use super::desc::Shape;
 use super::ep::{Endpoint, Op};
 use super::md::Domain;
+use super::stub::Stub;
 use super::worker::Worker;
 
 /// What a `uct_iface_h` points to.
@@ -31,6 +33,8 @@ pub struct Interface {
     tracer: Cell<(uct_am_tracer_t, *mut c_void)>,
     trace: Cell<bool>,
     errors: (uct_error_handler_t, *mut c_void),
+    /// Receivers may keep messages, which are then copied to descriptors of this shape.
+    kept: Option<Shape>,
     /// `UCT_PROGRESS_*` that are enabled.
     progressed: Cell<c_uint>,
     pub eps: RefCell<Vec<*const Endpoint>>,
@@ -51,6 +55,7 @@ pub struct Interface {
 pub enum Kind {
     Transport = 0x7563_7472_735f_746c,
     ConnectionManager = 0x7563_7472_735f_636d,
+    Stub = 0x7563_7472_735f_7374,
 }
 
 /// Receiver of the messages of one id.
@@ -68,6 +73,8 @@ pub struct Open<'a> {
     pub dev_name: &'a str,
     pub config: Config,
     pub errors: (uct_error_handler_t, *mut c_void),
+    /// How received messages are handed over, if they are to be kept.
+    pub kept: Option<Shape>,
 }
 
 const NO_HANDLER: Handler = Handler {
@@ -111,6 +118,7 @@ impl Interface {
             tracer: Cell::new((None, core::ptr::null_mut())),
             trace: Cell::new(false),
             errors: open.errors,
+            kept: open.kept,
             progressed: Cell::new(0),
             eps: RefCell::default(),
             pending: RefCell::default(),
@@ -134,8 +142,21 @@ impl Interface {
             match (&raw const (*interface).kind).read() {
                 Kind::Transport => Ok(&*interface),
                 Kind::ConnectionManager => Err(Error::Unsupported),
+                Kind::Stub => Err(Stub::status(handle)),
             }
         }
+    }
+
+    /// Whether this is a connection manager, which has no more in common with a transport's
+    /// interface than the header.
+    ///
+    /// # Safety
+    /// As [`Interface::from`].
+    pub unsafe fn is_manager(handle: uct_iface_h) -> bool {
+        // SAFETY: every kind has its tag in the same place.
+        !handle.is_null()
+            && unsafe { (&raw const (*handle.cast::<Interface>()).kind).read() }
+                == Kind::ConnectionManager
     }
 
     /// # Safety
@@ -301,6 +322,10 @@ impl Events for Interface {
         let handler = self.am.get(usize::from(id)).map(Cell::get);
         match handler {
             Some(Handler { cb: Some(cb), arg }) => {
+                if let Some(shape) = &self.kept {
+                    // SAFETY: the user's function with its argument.
+                    return unsafe { shape.deliver(data, cb, arg) };
+                }
                 // The data can't be kept, so the answer can only be that it was received.
                 // SAFETY: the user's function, with its argument and data valid for the call.
                 let _ = unsafe { cb(arg, data.as_ptr().cast_mut().cast(), data.len(), 0) };

@@ -2,6 +2,7 @@
 
 use crate::abi::prelude::*;
 use crate::abi::support::transport::create;
+use crate::field;
 
 /// Checks whether the peer is alive; if not, the interface's error handler is called.
 #[unsafe(no_mangle)]
@@ -26,8 +27,16 @@ pub unsafe extern "C" fn uct_ep_create(
     params: *const uct_ep_params_t,
     ep_p: *mut uct_ep_h,
 ) -> ucs_status_t {
-    // SAFETY: the caller's struct, as its mask describes it; a writable place.
-    unsafe { create::ep(params, ep_p) }
+    // SAFETY: the caller's struct, as its mask describes it; a writable place; an interface begins
+    // with its operations, which a program may have replaced.
+    unsafe {
+        let iface = Params::new(params).ok();
+        let iface = iface.and_then(|params| field!(params, UCT_EP_PARAM_FIELD_IFACE, iface));
+        match iface.and_then(|iface| iface.as_ref()?.ops.ep_create) {
+            Some(op) => op(params, ep_p),
+            None => create::ep(params, ep_p),
+        }
+    }
 }
 
 /// Destroys an endpoint.

@@ -3,7 +3,9 @@
 use crate::abi::prelude::*;
 use crate::abi::support::cstr;
 use crate::abi::support::transport::alloc;
+use crate::abi::support::transport::desc::Shape;
 use crate::abi::support::transport::iface::{Interface, Open};
+use crate::abi::support::transport::stub::Stub;
 use crate::abi::support::transport::worker::Worker;
 use crate::abi::support::transport::{config, md as domain};
 use crate::field;
@@ -348,7 +350,10 @@ unsafe fn open(
         {
             return Err(Error::NoDevice);
         }
-        Some(mode) if mode & UCT_IFACE_OPEN_MODE_STUB != 0 => return Err(Error::Unsupported),
+        Some(mode) if mode & UCT_IFACE_OPEN_MODE_STUB != 0 => {
+            let stub = field!(params, UCT_IFACE_PARAM_FIELD_OPEN_MODE, mode.stub);
+            return Stub::open(stub.ok_or(Error::InvalidParam)?.status);
+        }
         _ => {
             crate::ucs_error!("an interface can't be opened in mode {mode:x?}");
             return Err(Error::InvalidParam);
@@ -374,6 +379,27 @@ unsafe fn open(
             dev_name: &dev_name,
             config: config::values(config.cast())?,
             errors: (handler.flatten(), arg.unwrap_or(core::ptr::null_mut())),
+            kept: shape(params)?,
         })
     }
+}
+
+/// How received messages are to be handed over.
+fn shape(params: &Params<'_, uct_iface_params_t>) -> Result<Option<Shape>, Error> {
+    let headroom = field!(params, UCT_IFACE_PARAM_FIELD_RX_HEADROOM, rx_headroom);
+    let align = field!(params, UCT_IFACE_PARAM_FIELD_AM_ALIGNMENT, am_alignment);
+    let offset = field!(
+        params,
+        UCT_IFACE_PARAM_FIELD_AM_ALIGN_OFFSET,
+        am_align_offset
+    );
+    if align.is_none() && offset.is_some() {
+        crate::ucs_error!("an offset of messages to be aligned needs an alignment");
+        return Err(Error::InvalidParam);
+    }
+    Ok(Shape::new(
+        headroom.unwrap_or(0),
+        align.unwrap_or(0),
+        offset.unwrap_or(0),
+    ))
 }

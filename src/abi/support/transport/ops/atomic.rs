@@ -2,15 +2,15 @@
 
 use super::super::ep::Endpoint;
 use crate::abi::prelude::*;
-use crate::uct::ops::direct::{self, Change, local};
+use crate::uct::ops::direct::{Change, Word, local};
 
 pub fn fill(ops: &mut uct_iface_ops_t) {
-    ops.ep_atomic32_post = Some(post32);
-    ops.ep_atomic64_post = Some(post64);
-    ops.ep_atomic32_fetch = Some(fetch32);
-    ops.ep_atomic64_fetch = Some(fetch64);
-    ops.ep_atomic_cswap32 = Some(cswap32);
-    ops.ep_atomic_cswap64 = Some(cswap64);
+    ops.ep_atomic32_post = Some(post::<u32>);
+    ops.ep_atomic64_post = Some(post::<u64>);
+    ops.ep_atomic32_fetch = Some(fetch::<u32>);
+    ops.ep_atomic64_fetch = Some(fetch::<u64>);
+    ops.ep_atomic_cswap32 = Some(cswap::<u32>);
+    ops.ep_atomic_cswap64 = Some(cswap::<u64>);
 }
 
 fn change(opcode: c_uint) -> Result<Change, ucs_status_t> {
@@ -40,61 +40,27 @@ unsafe fn give<T>(before: Option<T>, result: *mut T) -> ucs_status_t {
     }
 }
 
-unsafe extern "C" fn post32(
+unsafe extern "C" fn post<W: Word + Default>(
     ep: uct_ep_h,
     opcode: c_uint,
-    value: u32,
+    value: W,
     remote: u64,
     rkey: uct_rkey_t,
 ) -> ucs_status_t {
-    let mut before = 0;
     if opcode == UCT_ATOMIC_OP_SWAP {
         return Error::Unsupported.into();
     }
+    let mut before = W::default();
+    let none = core::ptr::null_mut();
     // SAFETY: the caller's own arguments, and a place of our own.
-    unsafe {
-        fetch32(
-            ep,
-            opcode,
-            value,
-            &mut before,
-            remote,
-            rkey,
-            core::ptr::null_mut(),
-        )
-    }
+    unsafe { fetch(ep, opcode, value, &raw mut before, remote, rkey, none) }
 }
 
-unsafe extern "C" fn post64(
+unsafe extern "C" fn fetch<W: Word>(
     ep: uct_ep_h,
     opcode: c_uint,
-    value: u64,
-    remote: u64,
-    rkey: uct_rkey_t,
-) -> ucs_status_t {
-    let mut before = 0;
-    if opcode == UCT_ATOMIC_OP_SWAP {
-        return Error::Unsupported.into();
-    }
-    // SAFETY: the caller's own arguments, and a place of our own.
-    unsafe {
-        fetch64(
-            ep,
-            opcode,
-            value,
-            &mut before,
-            remote,
-            rkey,
-            core::ptr::null_mut(),
-        )
-    }
-}
-
-unsafe extern "C" fn fetch32(
-    ep: uct_ep_h,
-    opcode: c_uint,
-    value: u32,
-    result: *mut u32,
+    value: W,
+    result: *mut W,
     remote: u64,
     rkey: uct_rkey_t,
     _comp: *mut uct_completion_t,
@@ -104,73 +70,25 @@ unsafe extern "C" fn fetch32(
         match (Endpoint::from(ep).ready(), change(opcode)) {
             (Err(status), _) | (_, Err(status)) => status,
             _ if result.is_null() => Error::InvalidParam.into(),
-            (Ok(_), Ok(change)) => {
-                give(direct::fetch32(local(remote, rkey), change, value), result)
-            }
+            (Ok(_), Ok(change)) => give(W::fetch(local(remote, rkey), change, value), result),
         }
     }
 }
 
-unsafe extern "C" fn fetch64(
+unsafe extern "C" fn cswap<W: Word>(
     ep: uct_ep_h,
-    opcode: c_uint,
-    value: u64,
-    result: *mut u64,
+    compare: W,
+    swap: W,
     remote: u64,
     rkey: uct_rkey_t,
-    _comp: *mut uct_completion_t,
-) -> ucs_status_t {
-    // SAFETY: an endpoint of ours; memory that the key is for; the caller's place.
-    unsafe {
-        match (Endpoint::from(ep).ready(), change(opcode)) {
-            (Err(status), _) | (_, Err(status)) => status,
-            _ if result.is_null() => Error::InvalidParam.into(),
-            (Ok(_), Ok(change)) => {
-                give(direct::fetch64(local(remote, rkey), change, value), result)
-            }
-        }
-    }
-}
-
-unsafe extern "C" fn cswap32(
-    ep: uct_ep_h,
-    compare: u32,
-    swap: u32,
-    remote: u64,
-    rkey: uct_rkey_t,
-    result: *mut u32,
+    result: *mut W,
     _comp: *mut uct_completion_t,
 ) -> ucs_status_t {
     // SAFETY: an endpoint of ours; memory that the key is for; the caller's place.
     unsafe {
         match Endpoint::from(ep).ready() {
             _ if result.is_null() => Error::InvalidParam.into(),
-            Ok(_) => give(
-                direct::compare32(local(remote, rkey), compare, swap),
-                result,
-            ),
-            Err(status) => status,
-        }
-    }
-}
-
-unsafe extern "C" fn cswap64(
-    ep: uct_ep_h,
-    compare: u64,
-    swap: u64,
-    remote: u64,
-    rkey: uct_rkey_t,
-    result: *mut u64,
-    _comp: *mut uct_completion_t,
-) -> ucs_status_t {
-    // SAFETY: an endpoint of ours; memory that the key is for; the caller's place.
-    unsafe {
-        match Endpoint::from(ep).ready() {
-            _ if result.is_null() => Error::InvalidParam.into(),
-            Ok(_) => give(
-                direct::compare64(local(remote, rkey), compare, swap),
-                result,
-            ),
+            Ok(_) => give(W::compare(local(remote, rkey), compare, swap), result),
             Err(status) => status,
         }
     }

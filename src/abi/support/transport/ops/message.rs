@@ -4,6 +4,7 @@ use super::super::ep::Endpoint;
 use super::{length, pieces};
 use crate::abi::prelude::*;
 use crate::sys::usermem::UserMem;
+use crate::uct::IfaceCaps;
 
 /// The caller's bytes.
 ///
@@ -54,8 +55,10 @@ pub unsafe extern "C" fn am_short_iov(
         let total = pieces
             .iter()
             .try_fold(0usize, |sum, piece| sum.checked_add(piece.len));
-        let limit = ep.interface().tl.attr().max_short + size_of::<u64>();
-        let Some(total) = total.filter(|total| *total <= limit) else {
+        let attr = ep.interface().tl.attr();
+        let limit = attr.max_short + size_of::<u64>();
+        let too_many = attr.caps.contains(IfaceCaps::AM_ZCOPY) && iovcnt > attr.max_iov;
+        let Some(total) = total.filter(|total| *total <= limit && !too_many) else {
             return Error::InvalidParam.into();
         };
         let tl = match ep.ready() {

@@ -17,11 +17,10 @@ pub unsafe extern "C" fn uct_ep_query(ep: uct_ep_h, ep_attr: *mut uct_ep_attr_t)
         let (Some(ep_of), Ok(mut attr)) = (ep.as_ref(), Attrs::new(ep_attr)) else {
             return Error::InvalidParam.into();
         };
-        match Interface::from(ep_of.iface) {
-            Err(Error::Unsupported) => {}
+        if !Interface::is_manager(ep_of.iface) {
             // Only connection managers know addresses of sockets.
-            Ok(_) => return Error::Unsupported.into(),
-            Err(error) => return error.into(),
+            let other = Interface::from(ep_of.iface).err();
+            return other.unwrap_or(Error::Unsupported).into();
         }
         if attr.wants(UCT_EP_ATTR_FIELD_TX_TOKEN | UCT_EP_ATTR_FIELD_RX_TOKEN) {
             return Error::Unsupported.into();

@@ -52,12 +52,11 @@ def tests():
     rdma = ("osc", "rdma")
     for domain in DOMAINS:
         name = f"{MPI.name} btl uct {domain}"
-        first = domain == DOMAINS[0]
-        found.append(Test(f"{name} ring", None, c_program(domain, "ring.c", 2)))
+        found.append(Test(f"{name} ring", None, c_program(domain, "ring.c", 2), smoke=False))
         found.append(Test(f"{name} alltoall 4 ranks", None, c_program(domain, "alltoall.c", 4), smoke=False))
-        found.append(Test(f"{name} p2p", None, c_program(domain, "p2p.c", 2, "0x400000", "datatypes"), smoke=first))
-        found.append(Test(f"{name} osc rdma window", None, c_program(domain, "window.c", 2, "2", "allocated", mca=rdma), smoke=first))
-        found.append(Test(f"{name} leave pinned", None, c_program(domain, "remap.c", 2, "300", mca=("mpi_leave_pinned", "1"))))
+        found.append(Test(f"{name} p2p", None, c_program(domain, "p2p.c", 2, "0x400000", "datatypes"), smoke=False))
+        found.append(Test(f"{name} osc rdma window", None, c_program(domain, "window.c", 2, "2", "allocated", mca=rdma), smoke=False))
+        found.append(Test(f"{name} leave pinned", None, c_program(domain, "remap.c", 2, "300", mca=("mpi_leave_pinned", "1")), smoke=False))
         found.append(Test(f"{name} leave pinned, long", None, c_program(domain, "remap.c", 2, "5000", mca=("mpi_leave_pinned", "1")),
                           smoke=False))
     return found

@@ -12,6 +12,7 @@
 pub mod config_table;
 #[cfg(test)]
 pub mod conformance;
+pub mod cuda;
 pub mod ep;
 pub mod fault;
 pub mod iface;

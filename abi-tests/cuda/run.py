@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""CUDA on a simulated driver: that genuine UCX runs on it, which shows that it is right, and ours.
+
+    run.py [--lib DIR] [--long] [NAME...]      NAME: run only tests whose name contains it
+
+Needs the libraries of `make`, and UCX 1.22.0 under $UCX_RS_DEPS/libucx.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE.parent / "sim" / "cuda"))
+import build  # noqa: E402
+
+DEPS = Path(os.environ.get("UCX_RS_DEPS", ROOT / ".deps"))
+INCLUDE = DEPS / "libucx" / "include"
+GENUINE = build.TARGET / "genuine" / "libucx"
+LIMIT = 120
+FAST = "sm,cuda_copy,cuda_ipc"
+SLOW = "tcp,cuda_copy"
+FABRIC = {"CUDASIM_FABRIC": "1"}
+
+# What parts of driver.c need of the simulated machine.
+PARTS = {
+    "memory": {}, "contexts": {}, "streams": {}, "faults": {}, "legacy": {}, "reader_killed": {}, "owner_killed": {},
+    "descriptors": {}, "fabric": FABRIC, "pools": FABRIC, "events": {"CUDASIM_DELAY_US": "5000"},
+    "strangers": {"CUDASIM_NO_PEER": "0-1"},
+}  # fmt: skip
+
+
+class Failure(Exception):
+    pass
+
+
+def check(condition, message):
+    if not condition:
+        raise Failure(message)
+
+
+class Room:
+    """A folder for a test's files, and a simulated machine of its own."""
+
+    def __init__(self, folder, ours):
+        self.folder, self.ours, self.machine = folder, ours, Path(tempfile.mkdtemp(prefix="cudasim-", dir="/dev/shm"))
+
+    def env(self, lib, extra):
+        clean = {key: value for key, value in os.environ.items() if not key.startswith(("UCX_", "LD_", "CUDA"))}
+        path = ":".join(str(part) for part in (lib, build.LIB) if part)
+        return clean | {"LD_LIBRARY_PATH": path, "CUDASIM_DIR": str(self.machine), "HOME": "/nonexistent"} | extra
+
+    def start(self, *command, lib=None, env=None):
+        return subprocess.Popen(
+            [str(part) for part in command], env=self.env(lib, env or {}),
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+        )  # fmt: skip
+
+    def finish(self, process, what):
+        try:
+            out, _ = process.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise Failure(f"{what}: no end; {process.communicate()[0][-1500:]}")
+        check(process.returncode == 0, f"{what}: exit status {process.returncode}: {out[-1500:]}")
+        return out
+
+    def run(self, *command, lib=None, env=None):
+        return self.finish(self.start(*command, lib=lib, env=env), command[0])
+
+    def compile(self, name, ucx=True):
+        program = self.folder / name
+        command = [os.environ.get("CC", "cc"), "-O1", "-g", "-w", str(HERE / f"{name}.c"), "-o", str(program)]
+        if ucx:
+            command += [f"-I{INCLUDE}", f"-I{HERE.parent / 'capi'}", f"-L{GENUINE / 'lib'}", "-lucp", "-lucs"]
+        command += [f"-L{build.LIB}", "-l:libcuda.so.1", "-Wl,--allow-shlib-undefined"]
+        subprocess.run(command, check=True, timeout=LIMIT)
+        return program
+
+    def left_over(self):
+        """Nobody runs any more, so whatever is locked still is a process that was left behind."""
+        return sorted(p.name for p in self.machine.iterdir() if p.name != "lock" and "." in p.name)
+
+
+def facts(report):
+    """A report by its facts: the number behind each."""
+    lines = [line.rsplit(" ", 1) for line in report.splitlines() if line]
+    return {name: int(number) for name, number in lines}
+
+
+# ---- the simulated driver itself ----------------------------------------------------------------
+
+
+def test_driver(room):
+    program = room.compile("driver", ucx=False)
+    for part, env in PARTS.items():
+        out = room.run(program, part, env=env)
+        check(out.splitlines()[-1:] == ["end"], f"{part}: {out}")
+
+
+# ---- genuine UCX on it --------------------------------------------------------------------------
+
+
+def test_genuine_lists_its_transports(room):
+    out = room.run(GENUINE / "bin" / "ucx_info", "-d", lib=GENUINE / "lib")
+    for name in ("cuda_copy", "cuda_ipc"):
+        check(re.search(rf"Transport: {name}$", out, re.M), f"no {name}: {out[-3000:]}")
+
+
+def test_genuine_hooks_the_driver(room):
+    """Its memory hooks overwrite functions of the driver, and see memory come and go."""
+    program = room.compile("buffers")
+    for mode in ("bistro", "reloc"):
+        env = {"UCX_MEM_CUDA_HOOK_MODE": mode, "UCX_MEM_LOG_LEVEL": "info", "UCX_TLS": FAST}
+        out = room.run(program, "cuda,cuda", lib=GENUINE / "lib", env=env)
+        hooked = re.search(rf"hooks mode {mode}: installed (\d+) on driver API", out)
+        check(hooked and int(hooked[1]) >= 10, f"{mode}: {out[-2000:]}")
+        check("all bytes arrived" in out, out[-1500:])
+
+
+def test_genuine_moves_all_bytes(room):
+    program = room.compile("buffers")
+    for tls in (FAST, SLOW):
+        for kinds in ("cuda,cuda", "host,cuda", "cuda,host", "managed,managed"):
+            out = room.run(program, kinds, "1", lib=GENUINE / "lib", env={"UCX_TLS": tls})
+            check("all bytes arrived" in out, f"{tls} {kinds}: {out[-1500:]}")
+
+
+def test_genuine_leaks(room):
+    """The test that our library must pass can fail: on genuine UCX 1.22.0 the mapping stays."""
+    program = room.compile("leak")
+    for how in ("get", "ptr"):
+        out = room.run(program, 64 << 20, 3, how, lib=GENUINE / "lib", env={"UCX_TLS": FAST})
+        check(re.search(r"free memory: \d+ of \d+ bytes less", out), f"{how}: no leak? {out[-1500:]}")
+
+
+def test_genuine_counted(room):
+    """What was called and what is still open can be read after the end of any program."""
+    program = room.compile("leak")
+    report = room.folder / "report-%p"
+    env = {"UCX_TLS": FAST, "CUDASIM_REPORT": str(report)}
+    room.run(program, 8 << 20, 2, "get", lib=GENUINE / "lib", env=env)
+    # Only the parent runs to its end; the child leaves by _exit.
+    reports = [facts(p.read_text()) for p in room.folder.glob("report-*")]
+    check(len(reports) == 1, f"{len(reports)} reports")
+    check(reports[0]["open device 0"] == 0 and "calls cuMemAlloc_v2 2" in reports[0], f"{reports[0]}")
+
+
+def perftest(room, port, tls, *arguments):
+    env = {"UCX_TLS": tls, "UCX_WARN_UNUSED_ENV_VARS": "n"}
+    command = [GENUINE / "bin" / "ucx_perftest", "-p", port, "-f", *arguments]
+    server = room.start(*command, lib=GENUINE / "lib", env=env)
+    time.sleep(0.5)
+    client = room.start(*command, "127.0.0.1", lib=GENUINE / "lib", env=env)
+    what = f"ucx_perftest {tls} {' '.join(map(str, arguments))}"
+    out = room.finish(client, what)
+    room.finish(server, what + " (server)")
+    check(re.search(r"^\S.*\d", out, re.M), f"{what}: {out}")
+
+
+def perftests(room, kinds, tests, sizes, port):
+    for tls in (FAST, SLOW):
+        for kind in kinds:
+            for test in tests:
+                for size in sizes:
+                    port += 1
+                    perftest(room, port, tls, "-t", test, "-m", kind, "-s", size, "-n", 20, "-w", 2)
+
+
+def test_genuine_perftest(room):
+    perftests(room, ["cuda"], ["tag_bw"], [300000], 13400)
+
+
+def long_test_genuine_perftest(room):
+    kinds = ["cuda", "host,cuda", "cuda,host", "cuda-managed"]
+    tests = ["tag_lat", "tag_bw", "ucp_am_lat", "ucp_am_bw", "ucp_put_lat", "ucp_put_bw", "ucp_get", "stream_bw", "stream_lat"]
+    perftests(room, kinds, tests, [8, 300000], 13500)
+
+
+# ---- ours -----------------------------------------------------------------------------------------
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lib", type=Path, default=ROOT / "build" / "lib")
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    build.build()
+    build.genuine(DEPS)
+    prefixes = ("test_", "long_test_") if arguments.long else ("test_",)
+    tests = {name: run for name, run in globals().items() if name.startswith(prefixes)}
+    passed = failed = 0
+    for name, run in tests.items():
+        if arguments.names and not any(part in name for part in arguments.names):
+            continue
+        with tempfile.TemporaryDirectory(prefix="ucx-rs-cuda-") as folder:
+            room = Room(Path(folder), arguments.lib)
+            start = time.monotonic()
+            try:
+                run(room)
+                passed += 1
+                print(f"ok     {name} ({time.monotonic() - start:.1f} s)", flush=True)
+            except Failure as failure:
+                failed += 1
+                print(f"FAILED {name}: {failure}", flush=True)
+            except Exception:
+                failed += 1
+                print(f"FAILED {name}:\n{traceback.format_exc()}", flush=True)
+            finally:
+                shutil.rmtree(room.machine, ignore_errors=True)
+    print(f"cuda: {passed} passed, {failed} failed")
+    sys.exit(1 if failed or not passed else 0)
+
+
+if __name__ == "__main__":
+    main()

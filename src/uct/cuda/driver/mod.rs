@@ -1,0 +1,77 @@
+//! The CUDA driver, loaded when first asked for: nothing here is linked, and where there is no
+//! driver or no device, [`get`] says so and nothing more happens.
+//!
+//! All calls go through a typed table of the functions that we use ([`table`]); failures come back
+//! as [`Error`]. Handles are types of their own, so that a stream can't be taken for an event, and
+//! what must be given back is given back when dropped.
+
+mod context;
+mod device;
+mod error;
+mod ipc;
+mod memory;
+mod stream;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use context::{Context, Primary, Pushed};
+pub use device::Device;
+pub use ipc::{MemHandle, Opened};
+pub use memory::{Attributes, Place, Range};
+pub use stream::{Event, Stream};
+
+use crate::ucs::status::Error;
+use std::sync::OnceLock;
+use table::Table;
+
+/// The driver, initialised, with at least one device.
+#[derive(Debug)]
+pub struct Driver {
+    table: Table,
+    devices: i32,
+}
+
+/// Why there is no driver to use; for `ucx_info` and logs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Missing {
+    /// The library can't be loaded.
+    Library,
+    /// It lacks a function, by its name: too old, or no driver at all.
+    Function(&'static str),
+    /// It doesn't initialise: the driver's own code.
+    Init(i32),
+    NoDevice,
+}
+
+/// The driver of this process, or why there is none. The first call loads it.
+pub fn get() -> Result<&'static Driver, &'static Missing> {
+    static DRIVER: OnceLock<Result<Driver, Missing>> = OnceLock::new();
+    DRIVER.get_or_init(Driver::load).as_ref()
+}
+
+impl Driver {
+    fn load() -> Result<Self, Missing> {
+        let table = Table::load()?;
+        // SAFETY: no pointers.
+        error::raw(unsafe { (table.init)(0) }).map_err(Missing::Init)?;
+        let mut devices = 0;
+        // SAFETY: room for the number.
+        error::raw(unsafe { (table.device_count)(&mut devices) }).map_err(Missing::Init)?;
+        if devices > 0 {
+            Ok(Self { table, devices })
+        } else {
+            Err(Missing::NoDevice)
+        }
+    }
+
+    /// The devices, in the driver's order.
+    pub fn devices(&self) -> impl Iterator<Item = Device> + use<> {
+        (0..self.devices).map(Device::from_ordinal)
+    }
+
+    /// A driver's answer as ours; what was called goes into the log with an error.
+    fn check(&self, what: &str, code: i32) -> Result<(), Error> {
+        error::check(&self.table, what, code)
+    }
+}

@@ -129,6 +129,10 @@ static void peer(int rounds, int mappable)
             MUST(ucp_rkey_ptr(k, o.at + 4000, &p));
             wrong += *(char *)p != 'a' + i % 26;
         }
+        char got[100] = "";
+        size_t at = i % 2 ? 0 : o.len - sizeof got;
+        MUST(finished(ucp_get_nbx(A.ep, got, sizeof got, o.at + at, k, &plain)));
+        for (size_t j = 0; j < sizeof got; j++) wrong += got[j] != 'a' + i % 26;
         ucp_rkey_destroy(k);
         give("n", 1);
     }

@@ -76,6 +76,9 @@ static void origin(int fd, int number)
     ucp_worker_release_address(A.w, A.addr);
     ucp_worker_destroy(A.w);
     ucp_cleanup(A.ctx);
+    free(block);
+    free(addr);
+    free(key);
     give_to(fd, "f", 1);
     _exit(0);
 }

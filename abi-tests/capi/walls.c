@@ -57,6 +57,46 @@ static void both_ways(size_t n)
     if (!same(in, n, seed)) DIE("%zu bytes are wrong", n);
 }
 
+/* Waits until the other is here, too, with progress. */
+static void both_are_here(void)
+{
+    char c = 0;
+    HOLDS(write(line, &c, 1) == 1);
+    UNTIL(recv(line, &c, 1, MSG_DONTWAIT) == 1);
+}
+
+/* Much memory, all of it used, and a crowd of messages that nobody has asked for, some of them long. */
+static int crowd;
+static void come_in_crowds(void)
+{
+    enum { N = 10000, LONG_ONE = 30000 };
+    static unsigned char long_one[LONG_ONE];
+    struct region large = map_region(&A, ALLOCATED, 64 << 20); /* written from end to end */
+    fill(long_one, LONG_ONE, 1);
+    for (int i = 0; i < N; i++) {
+        if (i % 100 == 0) { /* it may wait for its receive */
+            ucs_status_ptr_t s = ucp_tag_send_nbx(A.ep, long_one, LONG_ONE, 5000 + i, &plain);
+            HOLDS(!UCS_PTR_IS_ERR(s));
+            if (s) ucp_request_free(s);
+        } else {
+            size_t n = (size_t)i * 37 % 900;
+            fill(out, n, i);
+            MUST(finished(ucp_tag_send_nbx(A.ep, out, n, 5000 + i, &plain)));
+        }
+    }
+    both_are_here();
+    let_it_arrive();
+    for (int i = 0; i < N; i++) {
+        int is_long = i % 100 == 0;
+        size_t n = is_long ? LONG_ONE : (size_t)i * 37 % 900;
+        memset(in, 0, n);
+        MUST(finished(ucp_tag_recv_nbx(A.w, in, n, 5000 + i, ALL, &plain)));
+        if (!same(in, n, is_long ? 1 : i)) DIE("message %d of the crowd is wrong", i);
+    }
+    both_are_here();
+    unmap_region(&A, &large);
+}
+
 /* Opens, connects, talks, and closes. */
 static void talk(void)
 {
@@ -76,6 +116,7 @@ static void talk(void)
         both_ways(5000);
         both_ways(BIG);
     }
+    if (crowd) come_in_crowds();
     struct region mine = map_region(&A, USER, PART);
     swap(mine.packed, mine.packed_len, their_key, &n);
     swap(&mine.at, sizeof mine.at, &at, &n);
@@ -110,12 +151,18 @@ static void talk(void)
 
 static int wrong;
 
+/* Lines that have all of these words in them ("this|that"). */
 static int log_lines(const char *with)
 {
-    char text[1024];
+    char text[1024], words[256], *word;
     int n = 0;
     FILE *f = fopen(log_file, "r");
-    while (f && fgets(text, sizeof text, f)) n += strstr(text, with) != NULL;
+    while (f && fgets(text, sizeof text, f)) {
+        snprintf(words, sizeof words, "%s", with);
+        int all = 1;
+        for (char *rest = words; (word = strsep(&rest, "|")) != NULL;) all &= strstr(text, word) != NULL;
+        n += all;
+    }
     if (f) fclose(f);
     return n;
 }
@@ -240,6 +287,23 @@ static int small_named_folder(int who)
     setenv("UCX_POSIX_USE_PROC_LINK", "n", 1);
     return small_folder(who);
 }
+static int folder_of_1_mib(int who)
+{
+    static char kib[] = "size=1m";
+    crowd = 1;
+    return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("none", "/dev/shm", "tmpfs", 0, kib) == 0;
+}
+static int folder_of_1_mib_for_allocations(int who)
+{
+    setenv("UCX_ALLOC_PRIO", "md:posix,mmap", 1);
+    return folder_of_1_mib(who);
+}
+static int folder_of_1_mib_by_name(int who)
+{
+    setenv("UCX_POSIX_USE_PROC_LINK", "n", 1);
+    return folder_of_1_mib_for_allocations(who);
+}
 /* Both in one namespace of their own would need a third process; a segment fails in each all the same. */
 static int small_sysv(int who)
 {
@@ -248,6 +312,12 @@ static int small_sysv(int who)
     if (fd < 0 || write(fd, "4096", 4) != 4) return 0;
     close(fd);
     return 1;
+}
+static int small_sysv_crowded(int who)
+{
+    crowd = 1;
+    setenv("UCX_ALLOC_PRIO", "md:sysv,mmap", 1);
+    return small_sysv(who);
 }
 static int no_proc(int who)
 {
@@ -373,6 +443,13 @@ int main(int argc, char **argv)
     check("little room in /dev/shm", "self,posix,cma", small_folder, SOMETHING, "bytes are free");
     check("little room for named files", "self,posix,tcp", small_named_folder, SOMETHING, "UCX_POSIX_DIR");
     check("small System V segments", "self,sysv,tcp", small_sysv, SOMETHING, "kernel.shmmax");
+    static const char *const remedy = "/dev/shm|bytes are free|bytes in|UCX_POSIX_DIR";
+    check("a crowd in a folder of 1 MiB", "self,sm,tcp", folder_of_1_mib, NOTHING, NULL);
+    check("a crowd in a folder of 1 MiB", "self,posix", folder_of_1_mib, SOMETHING, NULL);
+    check("a crowd in a folder of 1 MiB, allocations too", "self,sm,tcp", folder_of_1_mib_for_allocations, SOMETHING, remedy);
+    check("a crowd in a folder of 1 MiB, allocations too", "self,posix,tcp", folder_of_1_mib_for_allocations, SOMETHING, remedy);
+    check("a crowd in a folder of 1 MiB, by name", "self,posix,tcp", folder_of_1_mib_by_name, SOMETHING, remedy);
+    check("a crowd in small System V segments", "self,sysv,tcp", small_sysv_crowded, SOMETHING, "kernel.shmmax|bytes");
     check("no /proc", "self,sm,tcp", no_proc, SOMETHING, NULL);
     system_calls();
     unlink(log_file);

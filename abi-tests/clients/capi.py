@@ -39,7 +39,7 @@ def program(ctx, name, headers):
 
 
 def output(ctx, binary, lib, tls, arguments, more):
-    env = where.environ(lib, tls, UCX_LOG_FILE="stderr", **more)
+    env = where.environ(lib, tls, **{"UCX_LOG_FILE": "stderr", **more})
     r = ctx.run([binary, *arguments], env, LIMIT)
     lines = r.out.splitlines()
     mapped = {line.split()[1] for line in lines if line.startswith("MAPS ")}
@@ -77,7 +77,8 @@ def same(name, tls, base, said, ours):
             raise Failure(f"says {b!r}, where genuine UCX says {a!r}")
 
 
-def body_for(name, arguments=(), more=None):
+def body_for(name, arguments=(), more=None, ours_more=None):
+    """`more` is in the environment of all runs, `ours_more` in those on the libraries under test."""
     def body(ctx, tls):
         more_env = more or {}
         base = output(ctx, program(ctx, name, "1.22.0"), ctx.genuine, tls, arguments, more_env)
@@ -88,7 +89,8 @@ def body_for(name, arguments=(), more=None):
             if headers == "1.13.1" and name in NEWER:
                 continue
             try:
-                said = output(ctx, program(ctx, name, headers), lib, tls, arguments, more_env)
+                env = {**more_env, **(ours_more or {})} if lib == ctx.lib else more_env
+                said = output(ctx, program(ctx, name, headers), lib, tls, arguments, env)
                 same(name, tls, base, said, ours and lib == ctx.lib)
             except Failure as e:
                 problems.append(f"{what}: {e}")
@@ -241,6 +243,7 @@ def refusals(ctx, tls):
 def tests():
     found = over_both("capi faults", faults_of("faults")) + over_both("capi mem_faults", faults_of("mem_faults"))
     found += over_both("capi am_faults", faults_of("am_faults"))
+    found += [Test("capi killed", tls, faults_of("killed"), smoke=False) for tls in ("self,sysv", "self,posix")]
     found += over_all("capi killed", faults_of("killed")) + over_both("capi gone", faults_of("gone"))
     found += over_both("capi forced", faults_of("forced"))
     # It chooses its transports itself.
@@ -292,13 +295,23 @@ def tests():
     for i, (name, *arguments) in enumerate(VALGRIND):
         found += over_both(f"capi {' '.join([name, *arguments])}, valgrind", by_valgrind(name, arguments), smoke=i < 2)
     for what in ("tag", "am", "stream"):
-        found += over_both(f"capi edges, {what}", body_for("edges", [what]), smoke=what == "tag")
+        found += over_both(f"capi edges, {what}", body_for("edges", [what]), smoke=False)
     for thresh in ("0", "1", "inf"):
         for what in ("tag", "am", "stream"):
             more = {"UCX_RNDV_THRESH": thresh}
             if what != "stream" and thresh == "0":
                 found += over_both(f"capi edges, {what}, UCX_RNDV_THRESH={thresh}, ours", alone("edges", [what], more))
             found += over_both(f"capi edges, {what}, UCX_RNDV_THRESH={thresh}", body_for("edges", [what], more), smoke=False)
+    for what in ("tag", "am"):
+        traced = {"UCX_LOG_LEVEL": "trace", "UCX_LOG_FILE": "/dev/null"}
+        found += over_both(f"capi edges, {what}, every line of the log", alone("edges", [what], traced), smoke=False)
+    # Whatever way the data of a rendezvous take, in one process and over each kind of shared memory.
+    for scheme in ("get_zcopy", "put_zcopy", "get_ppln", "put_ppln", "rkey_ptr", "am"):
+        thresh, way = {"UCX_RNDV_THRESH": "1000"}, {"UCX_RNDV_SCHEME": scheme}
+        for name in ("truncation", "datatypes"):
+            found += over_both(f"capi {name}, UCX_RNDV_SCHEME={scheme}", body_for(name, (), thresh, way), smoke=False)
+    for tls in ("self,sysv", "self,posix"):
+        found += [Test(f"capi {name}", tls, body_for(name), smoke=False) for name in ("truncation", "datatypes", "am_keep")]
     # Genuine UCX 1.22.0 crashes in gets of vectors, and writes behind the end in puts of some.
     for what in ("put", "get"):
         found += over_both(f"capi edges, {what}", alone("edges", [what]))

@@ -1,13 +1,13 @@
 """One rank of mpi4py's own tests, one module, every test's verdict written as it falls.
 
-usage: mpi4py_rank.py TEST-FOLDER OUT-PREFIX MODULE
+usage: mpi4py_rank.py TEST-FOLDER OUT-PREFIX MODULE [PATTERN]
 
 A module may crash or hang half way; what passed until then is still known afterwards."""
 import os
 import sys
 import unittest
 
-folder, prefix, module = sys.argv[1:4]
+folder, prefix, module, *patterns = sys.argv[1:]
 sys.dont_write_bytecode = True
 sys.path.insert(0, folder)
 import main as suite  # noqa: E402  (mpi4py's test/main.py)
@@ -47,4 +47,6 @@ class Result(unittest.TextTestResult):
 
 
 argv = ["main.py", "--no-builddir", "-i", rf"^{module}\.py$"]
+for pattern in patterns:
+    argv += ["-k", pattern]
 suite.main(module=None, argv=argv, testRunner=unittest.TextTestRunner(resultclass=Result))

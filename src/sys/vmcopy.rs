@@ -23,8 +23,12 @@ pub const MAX_PIECES: usize = 64;
 /// Most bytes that the kernel copies in one call.
 pub const MAX_LEN: usize = 0x7fff_f000;
 
-/// Copies between `local` and the memory of process `pid` from `remote` on; returns the bytes
-/// copied, which can be fewer than asked for. At most [`MAX_PIECES`] pieces are used.
+/// Pieces of the other process in one call.
+const MAX_REMOTE: usize = 2;
+
+/// Copies between `local` and `remote`, memory of process `pid`; returns the bytes copied, which
+/// can be fewer than asked for: those in front. At most [`MAX_PIECES`] local pieces and one more,
+/// and two of the other process are used.
 ///
 /// # Safety
 /// With [`Direction::Read`] the local pieces must be memory that may be overwritten. (Where it is
@@ -33,31 +37,33 @@ pub unsafe fn copy(
     direction: Direction,
     pid: u32,
     local: &[Piece],
-    remote: u64,
+    remote: &[Piece],
 ) -> io::Result<usize> {
     let empty = libc::iovec {
         iov_base: core::ptr::null_mut(),
         iov_len: 0,
     };
-    let mut here = [empty; MAX_PIECES];
-    let (mut count, mut total) = (0, 0usize);
-    for (to, piece) in here.iter_mut().zip(local) {
-        to.iov_base = piece.address as *mut libc::c_void;
-        to.iov_len = piece.len;
-        total = total.saturating_add(piece.len);
-        count += 1;
-    }
-    let there = libc::iovec {
-        iov_base: remote as *mut libc::c_void,
-        iov_len: total.min(MAX_LEN),
+    let vector = |piece: &Piece| libc::iovec {
+        iov_base: piece.address as *mut libc::c_void,
+        iov_len: piece.len,
     };
-    let (pid, here) = (pid as libc::pid_t, here.as_ptr());
+    let mut here = [empty; MAX_PIECES + 1];
+    let mut there = [empty; MAX_REMOTE];
+    let (n_here, n_there) = (local.len().min(here.len()), remote.len().min(MAX_REMOTE));
+    for (to, piece) in here.iter_mut().zip(local) {
+        *to = vector(piece);
+    }
+    for (to, piece) in there.iter_mut().zip(remote) {
+        *to = vector(piece);
+    }
+    let (n_here, n_there) = (n_here as libc::c_ulong, n_there as libc::c_ulong);
+    let (pid, here, there) = (pid as libc::pid_t, here.as_ptr(), there.as_ptr());
     // SAFETY: both vectors live for the call and have the given lengths; what may be written is
     // the caller's promise.
     let copied = unsafe {
         match direction {
-            Direction::Read => libc::process_vm_readv(pid, here, count, &there, 1, 0),
-            Direction::Write => libc::process_vm_writev(pid, here, count, &there, 1, 0),
+            Direction::Read => libc::process_vm_readv(pid, here, n_here, there, n_there, 0),
+            Direction::Write => libc::process_vm_writev(pid, here, n_here, there, n_there, 0),
         }
     };
     usize::try_from(copied).map_err(|_| io::Error::last_os_error())
@@ -75,7 +81,14 @@ pub fn probe(pid: u32) -> io::Result<()> {
     };
     // The first page is never mapped. Permission is checked before addresses are.
     // SAFETY: `byte` may be overwritten.
-    match unsafe { copy(Direction::Read, pid, &[local], 0) } {
+    match unsafe {
+        copy(
+            Direction::Read,
+            pid,
+            &[local],
+            &[Piece { address: 0, len: 1 }],
+        )
+    } {
         Err(error) if error.raw_os_error() != Some(libc::EFAULT) => Err(error),
         _ => Ok(()),
     }

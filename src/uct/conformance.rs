@@ -13,7 +13,7 @@ use crate::ucs::status::{Error, Result};
 
 use super::{
     AM_ID_MAX, Component, DeviceKind, Ep, EpParams, Events, Iface, IfaceAttr, IfaceCaps,
-    IfaceParams, IoVec, IoVecMut, Md, Post,
+    IfaceParams, IoVec, IoVecMut, Lease, Md, Post, Which,
 };
 
 mod am;
@@ -248,7 +248,8 @@ macro_rules! suite {
             $crate::uct::conformance::suite!(@tests short_messages, bcopy_messages,
                 zcopy_messages, wrong_ids, order_is_kept, flood_and_recovery, answers_from_handler,
                 drop_endpoint_in_handler, flush_completes, strange_addresses, attributes,
-                get_and_put, limits, wakes_up, many_endpoints, messages_survive_their_endpoint);
+                get_and_put, leases, given_up, limits, wakes_up, many_endpoints,
+                messages_survive_their_endpoint);
         }
     };
     (@tests $($test:ident),*) => {

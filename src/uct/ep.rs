@@ -53,6 +53,24 @@ pub struct Vitals {
     pub retransmits: u32,
 }
 
+/// What [`Ep::let_go`] is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Which {
+    /// What was posted with this token.
+    One(u64),
+    /// All that was posted on the endpoint.
+    All,
+}
+
+impl Which {
+    pub fn includes(self, token: u64) -> bool {
+        match self {
+            Which::One(one) => one == token,
+            Which::All => true,
+        }
+    }
+}
+
 /// A way to one peer. Everything not implemented answers `Error::Unsupported`, in agreement with
 /// the interface's capabilities. Limits are the interface's; exceeding them is `InvalidParam`.
 pub trait Ep {
@@ -87,19 +105,18 @@ pub trait Ep {
         Err(Error::Unsupported)
     }
 
+    /// The same for memory that the peer may take back: `lease` is what [`super::Lease::key`] gave
+    /// there. If it has been revoked by the time all is read, the operation ends with `Canceled`.
+    fn get_leased(&self, iov: &[IoVecMut], remote: u64, lease: u64, token: u64) -> Result<Post> {
+        let _ = (iov, remote, lease, token);
+        Err(Error::Unsupported)
+    }
+
     /// Writes `iov` to the peer's memory at `remote`. The bytes are there when a [`Ep::flush`]
     /// that was posted later has ended.
     fn put_zcopy(&self, iov: &[IoVec], remote: u64, rkey: u64, token: u64) -> Result<Post> {
         let _ = (iov, remote, rkey, token);
         Err(Error::Unsupported)
-    }
-
-    /// Stops a [`Ep::get_zcopy`] or [`Ep::put_zcopy`] that is pending under this token: the local
-    /// memory is not touched any more, and no completion comes. False if there is none that can be
-    /// stopped: it completes in its own time.
-    fn cancel(&self, token: u64) -> bool {
-        let _ = token;
-        false
     }
 
     /// `Done` when all that was posted before has left this process for good (in the peer's
@@ -109,10 +126,13 @@ pub trait Ep {
         Ok(Post::Done)
     }
 
-    /// The operations that are under way are given up: from here on the buffers they were posted
-    /// with are their owners', and are neither read nor written. What `Events::completed` says of
-    /// them later is of no interest.
-    fn let_go(&self) {}
+    /// Pending operations are given up: from here on the buffers they were posted with are their
+    /// owners', and are neither read nor written. What has begun and can't be stopped goes on
+    /// with a copy of the bytes. No completion comes of what is given up; false if that was nothing.
+    fn let_go(&self, which: Which) -> bool {
+        let _ = which;
+        false
+    }
 
     /// The way is given up, though it may still work: what has come by it is delivered, what is
     /// under way fails with `error`, and then `Events::ep_failed` tells. False where a way can't be

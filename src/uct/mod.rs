@@ -16,6 +16,7 @@ pub mod cuda;
 pub mod ep;
 pub mod fault;
 pub mod iface;
+pub mod lease;
 pub mod md;
 #[allow(unsafe_code)]
 pub mod ops;
@@ -25,8 +26,9 @@ pub mod self_;
 pub mod sm;
 pub mod tcp;
 
-pub use ep::{Ep, EpParams, IoVec, IoVecMut, Post, Vitals};
+pub use ep::{Ep, EpParams, IoVec, IoVecMut, Post, Vitals, Which};
 pub use iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, IfaceParams, PerfAttr, Place};
+pub use lease::Lease;
 pub use md::{AllocRequest, Component, DeviceKind, Md, MdAttr, Shared, SharedMemory, TlDevice};
 
 /// Active message ids are below this.

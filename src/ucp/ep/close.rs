@@ -7,6 +7,7 @@ use crate::ucp::request::TagInfo;
 use crate::ucp::wire::wireup;
 use crate::ucp::worker::{Posted, ReqOptions};
 use crate::ucs::status::{Error, Result};
+use crate::uct::{Lease, Which};
 
 impl Endpoint {
     /// `ucp_ep_close_nbx`: at once with `force`, else after a flush. The handle is the user's no
@@ -40,9 +41,19 @@ impl Endpoint {
     }
 
     /// Users get their buffers back when their requests complete, so lanes have to leave them alone
-    /// before that.
+    /// before that, and peers that read them have to notice.
     pub(super) fn let_go(&self) {
-        self.lanes().iter().for_each(|lane| lane.let_go());
+        if let Some(lease) = self.lease.get() {
+            lease.revoke();
+        }
+        for lane in self.lanes() {
+            lane.let_go(Which::All);
+        }
+    }
+
+    /// Key of the lease under which the peer reads what is announced to it.
+    pub(in crate::ucp) fn lease(&self) -> u64 {
+        self.lease.get_or_init(Lease::new).key()
     }
 
     /// Ends whatever is in flight.

@@ -134,6 +134,7 @@ impl Endpoint {
             in_flight: Cell::new(0),
             started: Cell::new(0),
             flushes: RefCell::default(),
+            lease: OnceCell::new(),
             stream: RefCell::default(),
             options: RefCell::new(options),
             peer_name: peer_name.to_owned(),

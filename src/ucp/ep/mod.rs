@@ -92,6 +92,8 @@ pub struct Endpoint {
     in_flight: Cell<usize>,
     started: Cell<u64>,
     flushes: RefCell<SmallVec<[ReqRef; 2]>>,
+    /// Of the memory that the peer reads, once there is any; it ends with the endpoint's failure.
+    lease: OnceCell<uct::Lease>,
     /// The receiving side of its stream, once it is used.
     pub(in crate::ucp) stream: RefCell<Option<Box<Stream>>>,
     options: RefCell<EpOptions>,

@@ -13,16 +13,19 @@ pub struct Rts {
     pub op: u64,
     /// Where the payload lies in the sender's memory, if in one piece; else 0.
     pub address: u64,
+    /// Key of the lease under which it may be read there, see [`crate::uct::lease`]; 0 if none.
+    pub lease: u64,
 }
 
 impl Rts {
-    pub const LEN: usize = 36 + Identity::LEN;
+    pub const LEN: usize = 44 + Identity::LEN;
 
     pub fn encode(&self, w: &mut Writer<'_>) {
         w.u64(self.tag)
             .u64(self.total)
             .u64(self.op)
             .u64(self.address)
+            .u64(self.lease)
             .u32(self.attempt);
         self.identity.encode(w);
     }
@@ -31,6 +34,7 @@ impl Rts {
     pub fn decode(data: &[u8]) -> Option<(Rts, &[u8])> {
         let mut r = Reader(data);
         let (tag, total, op, address) = (r.u64()?, r.u64()?, r.u64()?, r.u64()?);
+        let lease = r.u64()?;
         let attempt = r.u32()?;
         let identity = Identity::decode(&mut r)?;
         let rts = Rts {
@@ -40,6 +44,7 @@ impl Rts {
             attempt,
             op,
             address,
+            lease,
         };
         Some((rts, r.0))
     }

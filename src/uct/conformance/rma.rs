@@ -132,6 +132,76 @@ fn put(pair: &Pair, token: u64, len: usize, pieces: usize) {
     assert_eq!(remote[len..], [0x55; GUARD]);
 }
 
+/// What the peer has taken back is told from what it lends.
+pub fn leases(subject: &Subject) {
+    let pair = subject.pair();
+    if !pair.a.has(IfaceCaps::GET_ZCOPY) {
+        assert_eq!(pair.to_b.get_leased(&[], 0, 0, 1), Err(Error::Unsupported));
+        return;
+    }
+    let remote = pattern(3, 5000);
+    let mut local = vec![0u8; 5000];
+    let (head, tail) = local.split_at_mut(1234);
+    let iov = [head, tail].map(|part| IoVecMut {
+        ptr: part.as_mut_ptr(),
+        len: part.len(),
+    });
+    let read =
+        |token, address, key| pair.post(token, || pair.to_b.get_leased(&iov, address, key, token));
+    let address = remote.as_ptr() as u64;
+    let lease = Lease::new();
+    assert_eq!(read(1, address, lease.key()), Ok(()));
+    assert!(local == remote);
+    let key = lease.key();
+    assert_eq!(read(2, 8, key), Err(Error::IoError), "not mapped");
+    lease.revoke();
+    assert_eq!(read(3, address, key), Err(Error::Canceled));
+    assert_eq!(read(4, 8, key), Err(Error::Canceled), "not mapped any more");
+    assert_eq!(read(5, address, 0), Ok(()));
+}
+
+/// Buffers of operations that are given up are left alone, and nothing is told of them.
+pub fn given_up(subject: &Subject) {
+    let pair = subject.pair();
+    if !pair.a.has(IfaceCaps::GET_ZCOPY) {
+        return;
+    }
+    let other = pair.a.connect(&pair.b, 101);
+    let remote = pattern(4, 3 << 20);
+    let address = remote.as_ptr() as u64;
+    let mut local: Vec<Vec<u8>> = (0..5).map(|_| vec![0xaa; remote.len()]).collect();
+    let mut under_way = 0;
+    for (i, buffer) in local.iter_mut().enumerate() {
+        let iov = [IoVecMut {
+            ptr: buffer.as_mut_ptr(),
+            len: buffer.len(),
+        }];
+        let ep = if i < 4 { &pair.to_b } else { &other };
+        let post = ep.get_zcopy(&iov, address, 0, i as u64);
+        under_way += usize::from(post == Ok(Post::Pending));
+    }
+    if under_way < 5 {
+        return;
+    }
+    pair.a.progress();
+    assert!(pair.to_b.let_go(Which::One(1)));
+    assert!(!pair.to_b.let_go(Which::One(1)), "it is gone");
+    assert!(
+        !pair.to_b.let_go(Which::One(4)),
+        "that is another endpoint's"
+    );
+    pair.a.progress();
+    assert!(pair.to_b.let_go(Which::All));
+    for buffer in &mut local[..4] {
+        buffer.fill(0x55);
+    }
+    let ended = || pair.a.seen.completed.borrow().contains_key(&4);
+    pair.until("the other endpoint's", ended);
+    assert_eq!(pair.a.seen.completed.borrow().len(), 1);
+    assert!(local[..4].iter().flatten().all(|byte| *byte == 0x55));
+    assert!(local[4] == remote);
+}
+
 /// An address that isn't mapped gives an error.
 fn bad_memory(pair: &Pair) {
     let mut local = [0u8; 64];

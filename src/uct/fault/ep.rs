@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use crate::ucs::status::{Error, Result};
-use crate::uct::ep::{Ep, IoVec, IoVecMut, Post, Vitals};
+use crate::uct::ep::{Ep, IoVec, IoVecMut, Post, Vitals, Which};
 
 use super::plan::Fate;
 use super::{Shared, Told};
@@ -57,7 +57,7 @@ impl Lane {
             return;
         }
         if let Some(inner) = self.inner() {
-            inner.let_go();
+            inner.let_go(Which::All);
         }
         for token in self.pending.take() {
             self.shared.tell(Told::Completed(token, Err(error)));
@@ -191,8 +191,11 @@ impl Ep for FaultEp {
         })
     }
 
-    fn cancel(&self, token: u64) -> bool {
-        self.0.inner().is_some_and(|inner| inner.cancel(token))
+    fn get_leased(&self, iov: &[IoVecMut], remote: u64, lease: u64, token: u64) -> Result<Post> {
+        let bytes = iov.iter().map(|part| part.len).sum();
+        self.post(bytes, Some(token), |ep| {
+            ep.get_leased(iov, remote, lease, token)
+        })
     }
 
     fn flush(&self, token: u64) -> Result<Post> {
@@ -209,10 +212,11 @@ impl Ep for FaultEp {
         result
     }
 
-    fn let_go(&self) {
-        if let Some(inner) = self.0.inner() {
-            inner.let_go();
-        }
+    fn let_go(&self, which: Which) -> bool {
+        let found = self.0.inner().is_some_and(|inner| inner.let_go(which));
+        let kept = |token: &u64| !which.includes(*token);
+        self.0.pending.borrow_mut().retain(kept);
+        found
     }
 
     fn cut(&self, error: Error) -> bool {

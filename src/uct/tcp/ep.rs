@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::ucs::status::{Error, Result};
-use crate::uct::{AM_ID_MAX, Ep, IfaceCaps, IoVec, Post, Vitals};
+use crate::uct::{AM_ID_MAX, Ep, IfaceCaps, IoVec, Post, Vitals, Which};
 
 use super::conn::{Conn, State};
 use super::iface::Shared;
@@ -169,8 +169,8 @@ impl Ep for TcpEp {
         Shared::vitals(&self.conn)
     }
 
-    fn let_go(&self) {
-        self.shared.let_go(&self.conn);
+    fn let_go(&self, which: Which) -> bool {
+        self.shared.let_go(&self.conn, which)
     }
 
     /// The kernel's keepalive watches what is connected; a peer that has closed is tried again.

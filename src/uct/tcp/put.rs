@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::conn::{Conn, Puts};
 use super::iface::{Deferred, Shared};
 use super::wire::Frame;
+use crate::uct::Which;
 
 impl Puts {
     /// One was posted here.
@@ -25,6 +26,14 @@ impl Puts {
     pub fn wait(&self, token: u64) {
         let mut flushes = self.flushes.borrow_mut();
         flushes.push_back((self.posted.get(), token));
+    }
+
+    /// Flushes that wait are given up; false if there were none.
+    pub fn let_go(&self, which: Which) -> bool {
+        let mut flushes = self.flushes.borrow_mut();
+        let before = flushes.len();
+        flushes.retain(|(_, token)| !which.includes(*token));
+        flushes.len() < before
     }
 
     /// The next flush for which `written` are enough.

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use crate::sys::epoll;
 use crate::sys::net::{self, io_slice};
 use crate::ucs::status::{Error, Result};
-use crate::uct::{IoVec, Post};
+use crate::uct::{IoVec, Post, Which};
 use crate::{ucs_debug, ucs_diag};
 
 use super::conn::{Conn, State};
@@ -126,14 +126,19 @@ impl Shared {
 
     /// As `Ep::let_go`. A frame that has begun has to be sent to its end, so what waits in place is
     /// copied; if that is too much, the connection ends.
-    pub fn let_go(&self, conn: &Rc<Conn>) {
+    pub fn let_go(&self, conn: &Rc<Conn>, which: Which) -> bool {
         const MOST: usize = 64 << 20;
-        let bytes = conn.tx.borrow().in_place_bytes();
-        if bytes > MOST {
+        let mut found = conn.puts.let_go(which);
+        let too_much = {
+            let mut tx = conn.tx.borrow_mut();
+            let too_much = tx.in_place_bytes(which) > MOST;
+            found |= tx.let_go(which, !too_much);
+            too_much
+        };
+        if too_much {
             self.fail(conn, Error::Canceled);
-        } else if bytes > 0 {
-            conn.tx.borrow_mut().take_in();
         }
+        found
     }
 
     /// As `Ep::flush`.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use smallvec::SmallVec;
 
 use crate::sys::net::{io_slice, iovec};
-use crate::uct::IoVec;
+use crate::uct::{IoVec, Which};
 
 use super::io as tcp_io;
 
@@ -146,9 +146,9 @@ impl TxQueue {
     }
 
     /// Bytes that wait in place.
-    pub fn in_place_bytes(&self) -> usize {
+    pub fn in_place_bytes(&self, which: Which) -> usize {
         let bytes = |item: &Item| match item {
-            Item::InPlace { parts, next, .. } => {
+            Item::InPlace { parts, next, token } if which.includes(*token) => {
                 parts.iter().skip(*next).map(|part| part.len).sum()
             }
             _ => 0,
@@ -156,25 +156,35 @@ impl TxQueue {
         self.items.iter().map(bytes).sum()
     }
 
-    /// Copies what waits in place, so that its owners may have it back; the operations complete
-    /// when the copies have gone.
-    pub fn take_in(&mut self) {
+    /// Forgets the tokens of operations; what waits in place for them is copied, unless not even
+    /// that is to be sent. False if there were none.
+    pub fn let_go(&mut self, which: Which, send: bool) -> bool {
+        let mut found = false;
         for item in std::mem::take(&mut self.items) {
-            let Item::InPlace { parts, next, token } = item else {
-                self.items.push_back(item);
-                continue;
-            };
-            let mut data = Vec::new();
-            for part in parts.iter().skip(next) {
-                tcp_io::append_posted(&mut data, part.ptr, part.len);
+            match item {
+                Item::InPlace { parts, next, token } if which.includes(token) => {
+                    found = true;
+                    self.in_place -= 1;
+                    if send {
+                        self.push_copy_of(parts.get(next..).unwrap_or_default());
+                    }
+                }
+                Item::Flush { token } if which.includes(token) => found = true,
+                other => self.items.push_back(other),
             }
-            self.bytes += data.len();
-            if !data.is_empty() {
-                self.items.push_back(Item::Copied { data, done: 0 });
-            }
-            self.items.push_back(Item::Flush { token });
         }
-        self.in_place = 0;
+        found
+    }
+
+    fn push_copy_of(&mut self, parts: &[IoVec]) {
+        let mut data = Vec::new();
+        for part in parts {
+            tcp_io::append_posted(&mut data, part.ptr, part.len);
+        }
+        self.bytes += data.len();
+        if !data.is_empty() {
+            self.items.push_back(Item::Copied { data, done: 0 });
+        }
     }
 
     /// Gives up on everything; `done` is told the tokens that were waiting.
@@ -263,9 +273,13 @@ mod tests {
         queue.push_in_place(&iov, 100, 1);
         queue.push_copied(&[2; 10]);
         queue.push_in_place(&iov, 0, 2);
-        assert_eq!(queue.in_place_bytes(), 500);
-        queue.take_in();
-        assert_eq!((queue.in_place_bytes(), queue.in_place), (0, 0));
+        queue.push_flush(3);
+        assert_eq!(queue.in_place_bytes(Which::All), 500);
+        assert!(queue.let_go(Which::One(2), true));
+        assert!(!queue.let_go(Which::One(2), true));
+        assert_eq!(queue.in_place_bytes(Which::All), 200);
+        assert!(queue.let_go(Which::One(1), true));
+        assert_eq!((queue.in_place_bytes(Which::All), queue.in_place), (0, 0));
         assert_eq!(queue.bytes, 520);
         let range = data.as_ptr_range();
         let mut parts = Parts::new();
@@ -276,7 +290,7 @@ mod tests {
                 .iter()
                 .all(|part| ours(part.iov_base.cast_const().cast()))
         );
-        assert_eq!(drain(&mut queue, 64), (520, vec![1, 2]));
+        assert_eq!(drain(&mut queue, 64), (520, vec![3]));
         data.fill(0);
     }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use bitflags::bitflags;
 
 use crate::abi::prelude::*;
-use crate::uct::{Ep, EpParams, Post};
+use crate::uct::{Ep, EpParams, Post, Which};
 
 use super::iface::Interface;
 
@@ -259,7 +259,7 @@ impl Endpoint {
         for op in ops {
             // What was cancelled by a callback is not in the list any more.
             let token = op.expose_provenance() as u64;
-            if self.ops.borrow().contains(&op) && tl.cancel(token) {
+            if self.ops.borrow().contains(&op) && tl.let_go(Which::One(token)) {
                 // SAFETY: in the list, so not ended, and the transport will not end it.
                 unsafe { Op::ended(self.interface(), token, Err(Error::Canceled)) };
             }

@@ -9,7 +9,7 @@ pub use put::Put;
 use std::rc::Rc;
 
 use crate::ucs::status::Error;
-use crate::uct::Ep;
+use crate::uct::{Ep, Which};
 
 /// What a lane is copying. It stops when this is let go, so that no memory is touched after its
 /// operation has ended.
@@ -33,7 +33,7 @@ impl Posted {
 impl Drop for Posted {
     fn drop(&mut self) {
         if self.len != 0 {
-            self.lane.cancel(self.token);
+            self.lane.let_go(Which::One(self.token));
         }
     }
 }

@@ -60,6 +60,7 @@ impl Stage for Announce {
 
     fn progress(&self, attempt: &mut u32, ep: &Rc<Endpoint>) -> Result<Step> {
         let address = self.buf.contig().map_or(0, |mem| mem.ptr() as u64);
+        let lease = if address == 0 { 0 } else { ep.lease() };
         let rts = Rts {
             tag: self.tag,
             total: self.buf.len() as u64,
@@ -67,6 +68,7 @@ impl Stage for Announce {
             attempt: *attempt,
             op: self.op,
             address,
+            lease,
         };
         let len = Rts::LEN + self.header.len();
         let post = ep.am_lane().am_bcopy(self.id, len, &mut |dst| {

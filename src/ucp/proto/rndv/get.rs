@@ -12,7 +12,7 @@ use crate::ucp::request::ReqRef;
 use crate::ucp::wire::rndv::Rts;
 use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Result};
-use crate::uct::{Ep, Post};
+use crate::uct::{Ep, Post, Which};
 
 /// Reading. Owns the receive buffer and what is known of the sender's.
 pub struct Fetch {
@@ -21,6 +21,8 @@ pub struct Fetch {
     /// Only the RTS can supply it.
     key: Key,
     address: u64,
+    /// Key of the sender's lease.
+    lease: u64,
     total: usize,
     /// Our operation: the token of what it posts.
     op: u64,
@@ -44,7 +46,7 @@ pub struct Attempt {
 impl Drop for Attempt {
     fn drop(&mut self) {
         if self.posted != 0 {
-            self.lane.cancel(self.token);
+            self.lane.let_go(Which::One(self.token));
         }
     }
 }
@@ -62,6 +64,7 @@ impl Fetch {
             sender_op: rts.op,
             key: Key::Owned(OwnedKey::unpack(remote, worker.keys())),
             address: rts.address,
+            lease: rts.lease,
             total,
             op,
             confirmed: Cell::new(0),
@@ -101,7 +104,10 @@ impl Stage for Fetch {
                 .pieces(at, self.total - at, ep.config().fetch_max_iov);
             let (pieces, n) = pieces.filter(|(_, n)| *n != 0).ok_or(Error::Unsupported)?;
             let remote = self.address.wrapping_add(at as u64);
-            match attempt.lane.get_zcopy(&pieces, remote, 0, self.op)? {
+            let post = attempt
+                .lane
+                .get_leased(&pieces, remote, self.lease, self.op)?;
+            match post {
                 Post::Done => at += n,
                 Post::NoResource => return Ok(Step::Blocked),
                 Post::Pending => {
@@ -144,6 +150,12 @@ pub fn fall_back(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, stage: Fetch, 
                 stage.confirmed.get(),
                 stage.total,
             );
+        }
+        // The sender has given it up, and its message that says so is on the way.
+        Error::Canceled => {
+            drop(stage);
+            ep.fail_with_peer();
+            worker.finish(req, Err(Error::ConnectionReset));
         }
         _ => {
             drop(stage);

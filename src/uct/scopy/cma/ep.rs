@@ -7,12 +7,15 @@ use smallvec::SmallVec;
 use crate::sys::hostid::is_alive;
 use crate::sys::vmcopy::{Direction, Piece};
 use crate::ucs::status::{Error, Result};
-use crate::uct::ep::{Ep, IoVec, IoVecMut, Post};
+use crate::uct::ep::{Ep, IoVec, IoVecMut, Post, Which};
+use crate::uct::lease::Term;
 
 use super::iface::{Copy, Queue};
 
 pub struct CmaEp {
     pub queue: Rc<Queue>,
+    /// Tells its copies from those of others in the queue.
+    pub id: u64,
     pub pid: u32,
     pub start_time: u64,
 }
@@ -22,7 +25,7 @@ impl CmaEp {
         &self,
         direction: Direction,
         pieces: impl ExactSizeIterator<Item = Piece>,
-        remote: u64,
+        (remote, term): (u64, Option<Term>),
         token: u64,
     ) -> Result<Post> {
         if pieces.len() > self.queue.max_iov {
@@ -31,9 +34,11 @@ impl CmaEp {
         let local: SmallVec<[Piece; 4]> = pieces.filter(|piece| piece.len > 0).collect();
         let mut copy = Copy {
             direction,
+            ep: self.id,
             pid: self.pid,
             local,
             remote,
+            term,
             token,
         };
         // What takes one step only is done at once, unless others are before it.
@@ -47,11 +52,16 @@ impl CmaEp {
 
 impl Ep for CmaEp {
     fn get_zcopy(&self, iov: &[IoVecMut], remote: u64, _rkey: u64, token: u64) -> Result<Post> {
+        self.get_leased(iov, remote, 0, token)
+    }
+
+    fn get_leased(&self, iov: &[IoVecMut], remote: u64, lease: u64, token: u64) -> Result<Post> {
         let piece = |v: &IoVecMut| Piece {
             address: v.ptr as u64,
             len: v.len,
         };
-        self.post(Direction::Read, iov.iter().map(piece), remote, token)
+        let from = (remote, Term::of(lease));
+        self.post(Direction::Read, iov.iter().map(piece), from, token)
     }
 
     fn put_zcopy(&self, iov: &[IoVec], remote: u64, _rkey: u64, token: u64) -> Result<Post> {
@@ -59,11 +69,16 @@ impl Ep for CmaEp {
             address: v.ptr as u64,
             len: v.len,
         };
-        self.post(Direction::Write, iov.iter().map(piece), remote, token)
+        self.post(
+            Direction::Write,
+            iov.iter().map(piece),
+            (remote, None),
+            token,
+        )
     }
 
-    fn cancel(&self, token: u64) -> bool {
-        self.queue.cancel(token)
+    fn let_go(&self, which: Which) -> bool {
+        self.queue.let_go(self.id, which)
     }
 
     /// Copies are done in order: an empty one at the end tells that those before it are.
@@ -71,7 +86,7 @@ impl Ep for CmaEp {
         if self.queue.is_empty() {
             return Ok(Post::Done);
         }
-        self.post(Direction::Read, core::iter::empty(), 0, token)
+        self.post(Direction::Read, core::iter::empty(), (0, None), token)
     }
 
     /// # Errors

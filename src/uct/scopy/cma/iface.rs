@@ -12,8 +12,9 @@ use crate::sys::hostid::{HostIds, hash, host_ids, start_time};
 use crate::sys::vmcopy::{self, Direction, Piece};
 use crate::ucs::config::Config;
 use crate::ucs::status::{Error, Result};
-use crate::uct::ep::{Ep, EpParams};
+use crate::uct::ep::{Ep, EpParams, Which};
 use crate::uct::iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, PerfAttr};
+use crate::uct::lease::Term;
 
 use super::ep::CmaEp;
 
@@ -25,6 +26,7 @@ const IFACE_ADDR_LEN: usize = 8;
 pub struct CmaIface {
     attr: IfaceAttr,
     queue: Rc<Queue>,
+    next_ep: Cell<u64>,
     /// Steps in one round of progress.
     quota: u32,
 }
@@ -43,9 +45,13 @@ pub struct Queue {
 /// A copy, or what is left of it.
 pub struct Copy {
     pub direction: Direction,
+    /// Id of the endpoint.
+    pub ep: u64,
     pub pid: u32,
     pub local: SmallVec<[Piece; 4]>,
     pub remote: u64,
+    /// What has to be in force when the last byte has been read.
+    pub term: Option<Term>,
     pub token: u64,
 }
 
@@ -63,6 +69,7 @@ impl CmaIface {
                 max_iov,
                 complained: Cell::new(false),
             }),
+            next_ep: Cell::new(0),
             quota: config.uint("CMA_TX_QUOTA").max(1),
         }
     }
@@ -147,8 +154,11 @@ impl Iface for CmaIface {
         let start_time = start_time(pid)
             .filter(|now| *now as u32 == start)
             .ok_or(Error::Unreachable)?;
+        let id = self.next_ep.get();
+        self.next_ep.set(id + 1);
         Ok(Rc::new(CmaEp {
             queue: self.queue.clone(),
+            id,
             pid,
             start_time,
         }))
@@ -199,11 +209,11 @@ impl Queue {
         self.len.set(self.len.get() + 1);
     }
 
-    /// Takes out what was posted under this token; false if nothing was.
-    pub fn cancel(&self, token: u64) -> bool {
+    /// As `Ep::let_go` of the endpoint with this id.
+    pub fn let_go(&self, ep: u64, which: Which) -> bool {
         let mut copies = self.copies.borrow_mut();
         let before = copies.len();
-        copies.retain(|copy| copy.token != token);
+        copies.retain(|copy| copy.ep != ep || !which.includes(copy.token));
         self.len.set(copies.len());
         copies.len() < before
     }
@@ -238,10 +248,46 @@ impl Queue {
         if pieces.is_empty() {
             return Ok(true);
         }
-        let done = transfer(copy.direction, copy.pid, &pieces, copy.remote)
-            .map_err(|error| self.explain(copy, &error))?;
-        copy.used(done);
-        Ok(copy.local.is_empty())
+        let len = self.step - room;
+        let Some(term) = copy.term.filter(|_| copy.left() == len) else {
+            let from = [piece(copy.remote, len)];
+            let done = transfer(copy.direction, copy.pid, &pieces, &from)
+                .map_err(|error| self.explain(copy, &error))?;
+            copy.used(done);
+            return Ok(copy.local.is_empty());
+        };
+        self.last_step(copy, pieces, len, term)
+    }
+
+    /// The last `len` bytes, and behind them the word that says whether the peer has taken its
+    /// memory back.
+    fn last_step(
+        &self,
+        copy: &mut Copy,
+        mut pieces: SmallVec<[Piece; 16]>,
+        len: usize,
+        term: Term,
+    ) -> Result<bool> {
+        const WORD: usize = size_of::<u64>();
+        let mut word = 0u64;
+        pieces.push(piece(&raw mut word as u64, WORD));
+        let from = [piece(copy.remote, len), piece(term.address, WORD)];
+        let done = match transfer(copy.direction, copy.pid, &pieces, &from) {
+            Ok(done) if done < len => {
+                copy.used(done);
+                return Ok(false);
+            }
+            Ok(done) if done == len + WORD && term.holds(word) => done,
+            Ok(_) => return Err(Error::Canceled),
+            Err(error)
+                if error.raw_os_error() == Some(libc::EFAULT) && !in_force(copy.pid, term) =>
+            {
+                return Err(Error::Canceled);
+            }
+            Err(error) => return Err(self.explain(copy, &error)),
+        };
+        copy.used(done - WORD);
+        Ok(true)
     }
 
     /// The status for a failed copy, with a line in the log the first time.
@@ -261,9 +307,14 @@ impl Queue {
 }
 
 #[allow(unsafe_code)]
-fn transfer(direction: Direction, pid: u32, local: &[Piece], remote: u64) -> io::Result<usize> {
+fn transfer(
+    direction: Direction,
+    pid: u32,
+    local: &[Piece],
+    remote: &[Piece],
+) -> io::Result<usize> {
     // SAFETY: the pieces are what the caller of `get_zcopy` gave to be written, until the
-    // operation completes.
+    // operation completes, or a local of ours.
     match unsafe { vmcopy::copy(direction, pid, local, remote) } {
         // Nothing at all although something was asked for: there is no progress to be had.
         Ok(0) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
@@ -271,7 +322,29 @@ fn transfer(direction: Direction, pid: u32, local: &[Piece], remote: u64) -> io:
     }
 }
 
+fn piece(address: u64, len: usize) -> Piece {
+    Piece { address, len }
+}
+
+/// Whether the memory has not been taken back so far, as far as can be seen.
+fn in_force(pid: u32, term: Term) -> bool {
+    let mut word = 0u64;
+    let to = [piece(&raw mut word as u64, size_of::<u64>())];
+    let read = transfer(
+        Direction::Read,
+        pid,
+        &to,
+        &[piece(term.address, size_of::<u64>())],
+    );
+    read.is_ok() && term.holds(word)
+}
+
 impl Copy {
+    /// Bytes that remain.
+    fn left(&self) -> usize {
+        self.local.iter().map(|piece| piece.len).sum()
+    }
+
     /// `done` bytes, from the start, need not be copied any more.
     fn used(&mut self, done: usize) {
         self.remote = self.remote.wrapping_add(done as u64);

@@ -22,6 +22,13 @@ ip link add br0 type bridge && ip addr add 172.17.0.1/16 dev br0 && ip link add 
 ip link set p0 master br0 && ip link set p0 up && ip link set p1 up && ip link set br0 up'
 """
 
+# The first host has one more link, which goes nowhere but comes first among its devices. To the second host its
+# address seems to be one like any other, behind a router; but the router is not there.
+UNUSABLE = """set -e
+ip link add 0bad type veth peer name 1bad && ip addr add 10.77.0.1/24 dev 0bad && ip link set 0bad up && ip link set 1bad up
+nsenter -t $1 -n sh -ec 'ip route add 10.77.0.0/24 via 10.9.0.99'
+"""
+
 
 class Hosts:
     """Commands that run on either of them; they go with this object."""
@@ -41,6 +48,11 @@ class Hosts:
             raise Skip(f"no links between namespaces here: {made.stderr.strip()}")
         return self
 
+    def change(self, script):
+        made = subprocess.run([*self.on(0), "sh", "-c", script, "sh", str(self.holders[1].pid)], capture_output=True, text=True)
+        if made.returncode:
+            raise Failure(f"the network can't be changed: {made.stderr.strip()}")
+
     def on(self, host):
         return ["nsenter", "-t", str(self.holders[host].pid), "-n"]
 
@@ -50,11 +62,13 @@ class Hosts:
             holder.wait()
 
 
-def perftest(test, size, more):
+def perftest(test, size, more, change=None):
     """Traffic without UCX_NET_DEVICES goes over the link, never to a host's own bridge."""
     def body(ctx, tls):
         env = where.environ(ctx.lib, tls, UCX_WARN_UNUSED_ENV_VARS="n", **more)
         with Hosts() as hosts:
+            if change:
+                hosts.change(change)
             server = Background([*hosts.on(0), where.PERFTEST, "-p", "14001"], env)
             time.sleep(0.5)
             client = [*hosts.on(1), where.PERFTEST, "-p", "14001", "10.9.0.1", "-t", test, "-s", str(size), "-n", "200", "-w", "10"]
@@ -72,4 +86,6 @@ def tests():
     for test, size in (("tag_lat", 8), ("tag_bw", 1 << 20), ("ucp_put_bw", 65536)):
         for what, more in (("bridges", {}), ("bridges in use", {"UCX_TCP_BRIDGE_ENABLE": "y"})):
             found.append(Test(f"two hosts, {what}, {test}", "tcp", perftest(test, size, more), smoke=test == "tag_bw"))
+    for test, size in (("tag_lat", 8), ("tag_bw", 1 << 20), ("ucp_put_bw", 65536)):
+        found.append(Test(f"two hosts, an unusable address, {test}", "tcp", perftest(test, size, {}, UNUSABLE), smoke=test == "tag_bw"))
     return found

@@ -146,6 +146,10 @@ pub trait Ep {
     /// long: whoever asks for this has another one.
     fn watch(&self) {}
 
+    /// While the peer's host has not answered, the way is not waited for long: whoever asks for this
+    /// has another one. It fails with `EndpointTimeout` then.
+    fn hurry(&self) {}
+
     /// What the kernel knows of the way, where it is the kernel that keeps it.
     fn vitals(&self) -> Option<Vitals> {
         None

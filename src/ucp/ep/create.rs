@@ -1,6 +1,7 @@
 //! Making an endpoint: lanes chosen and opened.
 
 use core::cell::{Cell, OnceCell, RefCell};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use smallvec::SmallVec;
@@ -10,11 +11,12 @@ use super::{Endpoint, EpConfig, EpOptions, ErrorMode, Wired};
 use crate::ucp::address::WorkerAddress;
 use crate::ucp::context::{Features, RscIndex};
 use crate::ucp::print;
-use crate::ucp::select::{self, Lanes, LocalTl, ProtoParams, Requirements};
+use crate::ucp::select::{self, Candidate, Lanes, LocalTl, ProtoParams, Requirements};
 use crate::ucp::wire::Origin;
+use crate::ucp::wireup::attempts::{Attempts, Opened, Way};
 use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Result};
-use crate::uct::{EpParams, IfaceAttr};
+use crate::uct::{self, IfaceAttr};
 
 impl Endpoint {
     /// The `conn`-th endpoint to the worker with this address.
@@ -39,9 +41,8 @@ impl Endpoint {
         peer: Origin,
         options: EpOptions,
     ) -> Result<Rc<Endpoint>> {
-        let lanes = choose(worker, address, &options)?;
         worker.register_endpoint(Some(peer), |token| {
-            let wired = open(worker, address, &lanes, token)?;
+            let wired = connect(worker, address, &options, token)?;
             let ep = Endpoint::bare(worker, conn, options, token, address.peer_name());
             ep.attach(peer, wired);
             ep.announced.set(worker.uid() == address.uuid);
@@ -70,9 +71,7 @@ impl Endpoint {
             return;
         }
         let options = self.options();
-        let wired = choose(&self.worker, address, &options)
-            .and_then(|lanes| open(&self.worker, address, &lanes, self.token));
-        match wired {
+        match connect(&self.worker, address, &options, self.token) {
             Ok(wired) => {
                 self.attach(peer, wired);
                 if self.is_blocked() {
@@ -142,17 +141,81 @@ impl Endpoint {
     }
 }
 
-fn choose(worker: &Worker, address: &WorkerAddress<'_>, options: &EpOptions) -> Result<Lanes> {
-    select::select(
+/// Chooses lanes and opens them. A way that can't be opened is left out of the next choice.
+fn connect(
+    worker: &Rc<Worker>,
+    address: &WorkerAddress<'_>,
+    options: &EpOptions,
+    token: u64,
+) -> Result<Wired> {
+    let mut unusable: SmallVec<[Candidate; 2]> = SmallVec::new();
+    let mut first_error = None;
+    loop {
+        let (lanes, ways) = match choose(worker, address, options, &unusable) {
+            Ok(chosen) => chosen,
+            Err(error) => return Err(first_error.unwrap_or(error)),
+        };
+        match open(worker, address, &lanes, &ways, token) {
+            Ok(wired) => return Ok(wired),
+            // What was left out isn't chosen again.
+            Err((Some(way), error)) if !unusable.contains(&way) => {
+                crate::ucs_diag!("{}: a lane can't be opened: {error}", address.peer_name());
+                first_error.get_or_insert(error);
+                unusable.push(way);
+            }
+            Err((_, error)) => return Err(error),
+        }
+    }
+}
+
+/// The lanes, and other ways for active messages.
+fn choose(
+    worker: &Worker,
+    address: &WorkerAddress<'_>,
+    options: &EpOptions,
+    unusable: &[Candidate],
+) -> Result<(Lanes, SmallVec<[Candidate; 4]>)> {
+    let local = local(worker);
+    let requirements = requirements(worker, options);
+    let mut reachable = |l: usize, r: usize| {
+        if unusable.contains(&(l as u8, r as u8)) {
+            return Err("it can't be opened".to_owned());
+        }
+        reachable(worker, address, l, r)
+    };
+    let lanes = select::select(
         address.peer_name(),
-        &local(worker),
+        &local,
         &address.tls,
-        &mut |l, r| reachable(worker, address, l, r),
-        &requirements(worker, options),
+        &mut reachable,
+        &requirements,
     )
     .map_err(|reason| {
         crate::ucs_error!("{}", reason.0);
         Error::Unreachable
+    })?;
+    let am = lanes.all.get(usize::from(lanes.am));
+    let ways = match am.map(|spec| (spec.local, spec.remote)) {
+        // Memory of this host is there or it isn't: only a network's ways are found out by trying.
+        Some(am) if !worker.is_intra_node(am.0) && options.mode != ErrorMode::Failover => {
+            select::alternatives(&local, &address.tls, &mut reachable, &requirements, am)
+        }
+        _ => SmallVec::new(),
+    };
+    Ok((lanes, ways))
+}
+
+/// An interface, and an address to connect it to.
+fn way(worker: &Worker, address: &WorkerAddress<'_>, (local, remote): Candidate) -> Result<Way> {
+    let open = worker.ifaces().get(usize::from(local));
+    let tl = address.tls.get(usize::from(remote));
+    let tl = tl.ok_or(Error::InvalidAddr)?;
+    Ok(Way {
+        iface: open.ok_or(Error::NoDevice)?.iface.clone(),
+        local,
+        device_addr: tl.device_addr.into(),
+        iface_addr: tl.iface_addr.into(),
+        patient: false,
     })
 }
 
@@ -166,7 +229,7 @@ pub fn why_unused(
     address: &WorkerAddress<'_>,
     options: &EpOptions,
 ) -> Result<Vec<(RscIndex, String)>> {
-    let lanes = choose(worker, address, options)?;
+    let (lanes, _) = choose(worker, address, options, &[])?;
     let local = local(worker);
     let reasons = select::why::unused(
         &lanes,
@@ -222,30 +285,51 @@ fn requirements(worker: &Worker, options: &EpOptions) -> Requirements {
     }
 }
 
+/// `ways`: others for active messages. An error comes with the way that can't be opened.
 fn open(
     worker: &Rc<Worker>,
     address: &WorkerAddress<'_>,
     chosen: &Lanes,
+    ways: &[Candidate],
     token: u64,
-) -> Result<Wired> {
-    let mut lanes = SmallVec::new();
-    for spec in &chosen.all {
-        let iface = worker
-            .ifaces()
-            .get(usize::from(spec.local))
-            .ok_or(Error::NoDevice)?;
-        let tl = address
-            .tls
-            .get(usize::from(spec.remote))
-            .ok_or(Error::InvalidAddr)?;
-        let params = EpParams {
-            device_addr: tl.device_addr,
-            iface_addr: tl.iface_addr,
-            token,
+) -> core::result::Result<Wired, (Option<Candidate>, Error)> {
+    let mut lanes: SmallVec<[Rc<dyn uct::Ep>; 3]> = SmallVec::new();
+    let mut attempts = None;
+    for (index, spec) in chosen.all.iter().enumerate() {
+        let first = (spec.local, spec.remote);
+        let others = if index == usize::from(chosen.am) {
+            ways
+        } else {
+            &[]
         };
-        lanes.push(iface.iface.create_ep(&params)?);
-        worker.activate(spec.local);
+        let all: Result<VecDeque<Way>> = core::iter::once(&first)
+            .chain(others)
+            .map(|pair| way(worker, address, *pair))
+            .collect();
+        let opened = all.and_then(|all| Attempts::begin(all, token));
+        match opened.map_err(|error| (Some(first), error))? {
+            Opened::Only(ep, local) => {
+                worker.activate(local);
+                lanes.push(ep);
+            }
+            Opened::First(ep) => {
+                worker.activate(ep.local().unwrap_or(spec.local));
+                lanes.push(ep.clone());
+                attempts = Some(ep);
+            }
+        }
     }
+    wired(worker, address, chosen, lanes, attempts).map_err(|error| (None, error))
+}
+
+/// What follows from the lanes.
+fn wired(
+    worker: &Rc<Worker>,
+    address: &WorkerAddress<'_>,
+    chosen: &Lanes,
+    lanes: SmallVec<[Rc<dyn uct::Ep>; 3]>,
+    attempts: Option<Rc<Attempts>>,
+) -> Result<Wired> {
     let attr = |lane: u8| -> Option<&IfaceAttr> {
         let local = chosen.all.get(usize::from(lane))?.local;
         Some(worker.ifaces().get(usize::from(local))?.iface.attr())
@@ -279,5 +363,6 @@ fn open(
         am: am.ok_or(Error::NoDevice)?,
         config,
         lanes,
+        attempts,
     })
 }

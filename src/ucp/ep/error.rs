@@ -64,6 +64,20 @@ impl Endpoint {
             && lane().is_some_and(|local| self.worker.is_intra_node(local))
     }
 
+    /// A lane has failed. True if another way to the peer is tried instead: nothing has been sent
+    /// by the lane yet.
+    pub fn try_another_way(&self, error: Error) -> bool {
+        let attempts = self.wired.get().and_then(|wired| wired.attempts.as_ref());
+        let Some(attempts) = attempts.filter(|_| self.failed.get().is_none()) else {
+            return false;
+        };
+        let goes_on = attempts.failed(error);
+        if let Some(local) = attempts.local().filter(|_| goes_on) {
+            self.worker.activate(local);
+        }
+        goes_on
+    }
+
     pub fn error_mode(&self) -> ErrorMode {
         self.options.borrow().mode
     }

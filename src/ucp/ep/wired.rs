@@ -8,6 +8,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::EpConfig;
+use crate::ucp::wireup::attempts::Attempts;
 use crate::ucs::status::Result;
 use crate::uct::{self, Ep, Post};
 
@@ -18,6 +19,8 @@ pub struct Wired {
     pub config: Rc<EpConfig>,
     /// All lanes, in the order of `config.lanes`.
     pub lanes: SmallVec<[Rc<dyn uct::Ep>; 3]>,
+    /// The lane of active messages, if there are others that could do instead.
+    pub attempts: Option<Rc<Attempts>>,
 }
 
 impl Wired {
@@ -27,6 +30,7 @@ impl Wired {
             am: Rc::new(NoLane),
             config: Rc::new(EpConfig::unwired()),
             lanes: SmallVec::new(),
+            attempts: None,
         }
     }
 }

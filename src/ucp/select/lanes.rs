@@ -198,7 +198,10 @@ pub(super) fn pair_up(
 }
 
 /// The pairs that `score` accepts, best first; in the order of the resources among equals.
-fn rank(pairs: &[Pair], mut score: impl FnMut(Pair) -> Option<Score>) -> SmallVec<[Pair; 16]> {
+pub(super) fn rank(
+    pairs: &[Pair],
+    mut score: impl FnMut(Pair) -> Option<Score>,
+) -> SmallVec<[Pair; 16]> {
     let mut scored: SmallVec<[(Score, Pair); 16]> = pairs
         .iter()
         .filter_map(|pair| Some((score(*pair)?, *pair)))
@@ -209,7 +212,7 @@ fn rank(pairs: &[Pair], mut score: impl FnMut(Pair) -> Option<Score>) -> SmallVe
 
 /// The higher value wins; among equals the bandwidth, then the priority.
 #[derive(Clone, Copy, Debug)]
-struct Score {
+pub(super) struct Score {
     value: f64,
     priority: u16,
     bandwidth: f64,
@@ -268,7 +271,7 @@ pub(super) fn am_missing(
 }
 
 /// Shortest time of a small message, both sides' costs counted.
-fn am_score(
+pub(super) fn am_score(
     pair: Pair,
     local: &[LocalTl<'_>],
     remote: &[TlAddress<'_>],

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod candidates;
 pub mod cost;
 pub mod lanes;
 pub mod proto;
@@ -14,6 +15,7 @@ pub mod proto;
 mod tests;
 pub mod why;
 
+pub use candidates::{Candidate, alternatives};
 pub use lanes::{LaneIdx, LaneSpec, LaneUse, Lanes, LocalTl, Requirements, Unreachable, select};
 pub use proto::{
     ProtoParams, ProtoRange, Protocol, Reason, RndvScheme, SendClass, TagThresholds, Threshold,

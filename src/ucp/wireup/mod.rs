@@ -1,5 +1,6 @@
 //! Connecting endpoints: a peer tells which endpoint of its leads here, so that we can answer.
 
+pub mod attempts;
 pub mod sockaddr;
 
 use crate::ucp::address;

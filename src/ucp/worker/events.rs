@@ -90,7 +90,9 @@ impl Events for Worker {
 
     fn ep_failed(&self, ep_token: u64, error: Error) {
         let ep = self.endpoints.borrow().get(&ep_token).cloned();
-        if let Some(ep) = ep {
+        if let Some(ep) = ep
+            && !ep.try_another_way(error)
+        {
             ep.fail(error);
         }
     }

@@ -230,6 +230,12 @@ impl Ep for FaultEp {
         }
     }
 
+    fn hurry(&self) {
+        if let Some(inner) = self.0.inner() {
+            inner.hurry();
+        }
+    }
+
     fn vitals(&self) -> Option<Vitals> {
         self.0.inner().and_then(|inner| inner.vitals())
     }

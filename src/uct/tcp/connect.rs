@@ -25,6 +25,9 @@ use super::wire::{HELLO_LEN, Hello, HelloError, HelloKind, IfaceId, VERSION};
 /// How long a crossed connection of the peer is awaited before trying ourselves again.
 const CROSSED_WAIT: Duration = Duration::from_secs(5);
 
+/// How long the peer's host may take to answer at all if there are other ways.
+const HURRY: Duration = Duration::from_secs(3);
+
 /// The longest pause between two attempts is this times 2^7.
 const RETRY_PAUSE: Duration = Duration::from_millis(5);
 
@@ -342,6 +345,13 @@ impl Shared {
         conn.deadline.set(Some(at));
         self.waiting.borrow_mut().push(conn.clone());
         self.wake_at(at);
+    }
+
+    /// As `Ep::hurry`.
+    pub fn hurry(&self, conn: &Rc<Conn>) {
+        if conn.state.get() == State::Connecting {
+            self.wait(conn, HURRY);
+        }
     }
 
     /// An attempt has failed: another one, after a pause, unless there is no hope.

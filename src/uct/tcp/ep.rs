@@ -165,6 +165,10 @@ impl Ep for TcpEp {
         self.shared.watch_link(&self.conn);
     }
 
+    fn hurry(&self) {
+        self.shared.hurry(&self.conn);
+    }
+
     fn vitals(&self) -> Option<Vitals> {
         Shared::vitals(&self.conn)
     }

@@ -189,7 +189,11 @@ impl Shared {
                     conn.deadline.set(None);
                     self.dial_again(&conn);
                 }
-                (State::Backoff | State::WaitPeer, Some(at)) => {
+                (State::Connecting, Some(at)) if at <= now => {
+                    conn.deadline.set(None);
+                    self.fail(&conn, Error::EndpointTimeout);
+                }
+                (State::Backoff | State::WaitPeer | State::Connecting, Some(at)) => {
                     self.waiting.borrow_mut().push(conn);
                     self.wake_at(at);
                 }

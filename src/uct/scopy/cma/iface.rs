@@ -279,11 +279,6 @@ impl Queue {
             }
             Ok(done) if done == len + WORD && term.holds(word) => done,
             Ok(_) => return Err(Error::Canceled),
-            Err(error)
-                if error.raw_os_error() == Some(libc::EFAULT) && !in_force(copy.pid, term) =>
-            {
-                return Err(Error::Canceled);
-            }
             Err(error) => return Err(self.explain(copy, &error)),
         };
         copy.used(done - WORD);
@@ -293,6 +288,13 @@ impl Queue {
     /// The status for a failed copy, with a line in the log the first time.
     fn explain(&self, copy: &Copy, error: &io::Error) -> Error {
         let pid = copy.pid;
+        let fault = error.raw_os_error() == Some(libc::EFAULT);
+        if let Some(term) = copy.term.filter(|_| fault)
+            && !in_force(pid, term)
+        {
+            // It may be unmapped by now.
+            return Error::Canceled;
+        }
         if !self.complained.replace(true) {
             crate::ucs_diag!("cma: failed to access the memory of process {pid}: {error}");
         }

@@ -156,6 +156,41 @@ def flat_cost(few, many):
     return body
 
 
+def sanitized(ctx, name):
+    include, lib = header_sets(ctx)["1.22.0"]
+    return ctx.compiled(os.path.join(SOURCES, f"{name}.c"), "cc", "-fsanitize=address", f"-I{include}",
+                        "-Wno-deprecated-declarations", "-Wno-unused-function", f"-L{lib}", f"-Wl,-rpath-link,{lib}",
+                        "-lucp", "-lucs", "-lpthread", "-DHEADERS_1_22_0")
+
+
+def run_sanitized(ctx, tls, name, arguments):
+    if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
+        raise Skip("for our libraries")
+    env = where.environ(ctx.lib, tls, UCX_LOG_FILE="stderr", ASAN_OPTIONS="exitcode=9")
+    return ctx.run([sanitized(ctx, name), *arguments], env, LIMIT)
+
+
+def by_asan(name, arguments=()):
+    """The program is compiled with AddressSanitizer. The library isn't, but its heap is the sanitizer's, and so are the
+    functions by which it copies, sends and receives: they check the memory they are given, ours and the program's."""
+    def body(ctx, tls):
+        r = run_sanitized(ctx, tls, name, arguments)
+        succeeded(r)
+        bad = [line for line in r.out.splitlines() if line.startswith("WRONG") or "Sanitizer" in line]
+        if bad:
+            raise Failure("; ".join(bad))
+
+    return body
+
+
+def asan_sees(ctx, tls):
+    """The check before is worth something: it finds what is put there to be found."""
+    for arguments, what in (([], "heap-buffer-overflow"), (["freed"], "heap-use-after-free")):
+        r = run_sanitized(ctx, tls, "asan_self", arguments)
+        if r.rc != 9 or what not in r.out:
+            raise Failure(f"no {what} is seen: {r.how()}")
+
+
 # A link whose ends have link-local addresses only.
 LINK_LOCAL = """ip link set lo up && ip link add v0 type veth peer name v1
 ip link set v0 addrgenmode none && ip link set v1 addrgenmode none && ip link set v0 up && ip link set v1 up
@@ -289,7 +324,17 @@ def tests():
     narrow = {"UCX_LISTENER_BACKLOG": "16", "UCX_TCP_PORT_RANGE": "21000-21007"}
     found.append(Test("capi crowd, backlog of 16, 8 ports", "tcp", alone("crowd", ["5", "100", "2"], narrow)))
     # Over shared memory a peer that copies can't be told in time; genuine UCX has that hole on both.
-    found.append(Test("capi forced_buffers", "tcp", alone("forced_buffers")))
+    found += [Test("capi forced_buffers", tls, alone("forced_buffers"), smoke=tls == "tcp") for tls in ("sm", "tcp")]
+    found.append(Test("capi torn", "sm", alone("torn", ["12"])))
+    found += over_all("capi torn, long", alone("torn", ["100"]), smoke=False)
+    found += over_both("AddressSanitizer sees the library", asan_sees)
+    found.append(Test("capi strangers, AddressSanitizer", "tcp", by_asan("strangers", ["60"])))
+    found += over_both("capi forced, AddressSanitizer", by_asan("forced", ["1"]))
+    for name, arguments in (("strangers", ["1000"]), ("client_server", []), ("sockaddr", [])):
+        found.append(Test(f"capi {name}, AddressSanitizer, long", "tcp", by_asan(name, arguments), smoke=False))
+    for name, arguments in (("forced", ["3"]), ("closing", ["1", "200000"]), ("killed", []), ("gone", []), ("torn", ["8"]),
+                            ("stream", []), ("requests", []), ("am_keep", []), ("am_faults", [])):
+        found += over_both(f"capi {name}, AddressSanitizer, long", by_asan(name, arguments), smoke=False)
     found.append(Test("capi strangers", "tcp", alone("strangers")))
     found.append(Test("capi strangers, valgrind", "tcp", by_valgrind("strangers", ["100"]), smoke=False))
     for i, (name, *arguments) in enumerate(VALGRIND):

@@ -143,6 +143,16 @@ impl<S: Stage> Flight<S> {
         &self.stage
     }
 
+    /// Begins the first attempt without a step of it: an operation that has to wait for its turn
+    /// counts already. What prevents it is told when its turn comes.
+    pub fn prepare(&mut self, ep: &Rc<Endpoint>) {
+        if let Life::Between = self.life
+            && let Ok(attempt) = self.stage.begin(ep, self.number)
+        {
+            self.life = Life::Running(attempt);
+        }
+    }
+
     /// The number of the current attempt.
     pub fn number(&self) -> u32 {
         self.number

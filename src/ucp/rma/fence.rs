@@ -79,6 +79,25 @@ impl Endpoint {
         match way {
             Way::Message => {
                 self.announce();
+                if self.is_blocked() {
+                    // A fence that comes before its turn has to know of it.
+                    let op = match req.take_op() {
+                        Op::Get(mut flight) => {
+                            flight.prepare(self);
+                            Op::Get(flight)
+                        }
+                        Op::Put(mut flight) => {
+                            flight.prepare(self);
+                            Op::Put(flight)
+                        }
+                        Op::Atomic(mut flight) => {
+                            flight.prepare(self);
+                            Op::Atomic(flight)
+                        }
+                        other => other,
+                    };
+                    req.set_op(op);
+                }
                 self.submit(req);
             }
             // These need no room on the lane for messages.

@@ -9,8 +9,11 @@
 //! an operation on a peer that is gone ends with an error, it is not waited for without an end.
 
 use core::cell::Cell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+
+use smallvec::SmallVec;
 
 use super::Worker;
 use crate::ucp::ep::{Endpoint, ErrorMode};
@@ -21,6 +24,9 @@ use crate::ucs::config::Config;
 const WATCH_EVERY: Duration = Duration::from_millis(50);
 const WATCH_MOST: usize = 16;
 
+/// Endpoints that one round looks through for those to be checked.
+const LOOK_MOST: usize = 1024;
+
 /// Rounds of polling in which what a dead peer has left is heard, while others go on sending.
 const LAST_WORDS: usize = 1000;
 
@@ -29,7 +35,7 @@ struct Tour {
     interval: Option<Duration>,
     most: usize,
     next: Cell<Option<Instant>>,
-    /// Token of the endpoint that was checked last.
+    /// Token of the endpoint that was looked at last.
     last: Cell<u64>,
 }
 
@@ -83,15 +89,27 @@ impl Tour {
         next.is_some() || woken
     }
 
-    /// The endpoints whose turn it is, after those of the last round.
-    fn choose(&self, mut due: Vec<Rc<Endpoint>>) -> Vec<Rc<Endpoint>> {
+    /// The endpoints whose turn it is among those that are `wanted`, after those of the last round.
+    fn choose(
+        &self,
+        endpoints: &BTreeMap<u64, Rc<Endpoint>>,
+        wanted: impl Fn(&Endpoint) -> bool,
+    ) -> SmallVec<[Rc<Endpoint>; 16]> {
         let last = self.last.get();
-        due.sort_unstable_by_key(|ep| (ep.token() <= last, ep.token()));
-        due.truncate(self.most);
-        if let Some(ep) = due.last() {
-            self.last.set(ep.token());
-        }
-        due
+        let (before, after) = (endpoints.range(..=last), endpoints.range(last + 1..));
+        let usable = |ep: &&Rc<Endpoint>| ep.failure().is_none() && ep.is_wired() && wanted(ep);
+        let mut seen = last;
+        let chosen = after
+            .chain(before)
+            .take(LOOK_MOST)
+            .inspect(|(token, _)| seen = **token)
+            .map(|(_, ep)| ep)
+            .filter(usable)
+            .take(self.most)
+            .cloned()
+            .collect();
+        self.last.set(seen);
+        chosen
     }
 }
 
@@ -102,13 +120,13 @@ impl Worker {
         let woken = self.alarm.take_due();
         if awaited.is_due(now, woken) && (self.awaits_something() || self.watches_host()) {
             let due = |ep: &Endpoint| ep.awaits_peer() || ep.is_near_with_errors();
-            for ep in awaited.choose(self.endpoints_that(due)) {
+            for ep in awaited.choose(&self.endpoints.borrow(), due) {
                 self.check_peer(&ep, due);
             }
         }
         if all.is_due(now, woken) {
             let handles_errors = |ep: &Endpoint| ep.error_mode() != ErrorMode::None;
-            for ep in all.choose(self.endpoints_that(handles_errors)) {
+            for ep in all.choose(&self.endpoints.borrow(), handles_errors) {
                 self.check_peer(&ep, handles_errors);
             }
         }
@@ -125,12 +143,6 @@ impl Worker {
         self.has_work.get()
             || !self.ops.borrow().is_empty()
             || !self.tag.fragments.borrow().is_empty()
-    }
-
-    fn endpoints_that(&self, wanted: impl Fn(&Endpoint) -> bool) -> Vec<Rc<Endpoint>> {
-        let endpoints = self.endpoints.borrow();
-        let usable = |ep: &&Rc<Endpoint>| ep.failure().is_none() && ep.is_wired() && wanted(ep);
-        endpoints.values().filter(usable).cloned().collect()
     }
 
     /// Fails the endpoint if its peer is gone. What the peer said before may still be here, and

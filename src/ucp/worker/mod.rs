@@ -14,7 +14,7 @@ mod wakeup;
 
 use core::cell::{Cell, RefCell};
 use core::ffi::{c_char, c_void};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::CString;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
@@ -110,7 +110,7 @@ pub struct Worker {
     /// Operations that are known by an id.
     ops: RefCell<IdTable<ReqRef>>,
     /// By token.
-    endpoints: RefCell<HashMap<u64, Rc<Endpoint>>>,
+    endpoints: RefCell<BTreeMap<u64, Rc<Endpoint>>>,
     next_token: Cell<u64>,
     by_origin: RefCell<HashMap<Origin, Rc<Endpoint>>>,
     /// Endpoints made to each worker, to number the next.

@@ -326,6 +326,10 @@ impl Iface for SmIface {
         if device_addr != self.settings.device_address() {
             return Err("it is on another host, or in another namespace or folder".to_owned());
         }
+        let known = self.peers.borrow().get(iface_addr).and_then(Weak::upgrade);
+        if known.is_some_and(|remote| !remote.is_gone()) {
+            return Ok(());
+        }
         self.settings.probe(iface_addr)
     }
 

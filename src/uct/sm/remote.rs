@@ -70,6 +70,11 @@ impl Remote {
         Ok(())
     }
 
+    /// The receiver has closed its interface.
+    pub fn is_gone(&self) -> bool {
+        self.area.is_gone()
+    }
+
     /// # Errors
     /// `ConnectionReset` if the receiver has closed its interface or died.
     pub fn check(&self) -> Result<()> {

@@ -16,6 +16,11 @@ pub struct CmaEp {
     pub queue: Rc<Queue>,
     /// Tells its copies from those of others in the queue.
     pub id: u64,
+    pub peer: Rc<Peer>,
+}
+
+/// A process that endpoints lead to.
+pub struct Peer {
     pub pid: u32,
     pub start_time: u64,
 }
@@ -35,7 +40,7 @@ impl CmaEp {
         let mut copy = Copy {
             direction,
             ep: self.id,
-            pid: self.pid,
+            pid: self.peer.pid,
             local,
             remote,
             term,
@@ -92,7 +97,7 @@ impl Ep for CmaEp {
     /// # Errors
     /// `ConnectionReset` if the process is dead.
     fn check(&self) -> Result<()> {
-        if is_alive(self.pid, self.start_time) {
+        if is_alive(self.peer.pid, self.peer.start_time) {
             Ok(())
         } else {
             Err(Error::ConnectionReset)

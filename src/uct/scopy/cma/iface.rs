@@ -4,8 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::RawFd;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
+use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use crate::sys::hostid::{HostIds, hash, host_ids, start_time};
@@ -16,7 +17,7 @@ use crate::uct::ep::{Ep, EpParams, Which};
 use crate::uct::iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, PerfAttr};
 use crate::uct::lease::Term;
 
-use super::ep::CmaEp;
+use super::ep::{CmaEp, Peer};
 
 /// Host and namespaces.
 const DEVICE_ADDR_LEN: usize = 8;
@@ -27,6 +28,8 @@ pub struct CmaIface {
     attr: IfaceAttr,
     queue: Rc<Queue>,
     next_ep: Cell<u64>,
+    /// By what addresses say. Looked at once, as long as there are endpoints.
+    peers: RefCell<HashMap<(u32, u32), Weak<Peer>>>,
     /// Steps in one round of progress.
     quota: u32,
 }
@@ -70,8 +73,33 @@ impl CmaIface {
                 complained: Cell::new(false),
             }),
             next_ep: Cell::new(0),
+            peers: RefCell::default(),
             quota: config.uint("CMA_TX_QUOTA").max(1),
         }
+    }
+}
+
+impl CmaIface {
+    fn known(&self, pid: u32, start: u32) -> Option<Rc<Peer>> {
+        self.peers.borrow().get(&(pid, start))?.upgrade()
+    }
+
+    /// # Errors
+    /// `Unreachable` if that process is gone.
+    fn peer(&self, pid: u32, start: u32) -> Result<Rc<Peer>> {
+        if let Some(peer) = self.known(pid, start) {
+            return Ok(peer);
+        }
+        let start_time = start_time(pid)
+            .filter(|now| *now as u32 == start)
+            .ok_or(Error::Unreachable)?;
+        let peer = Rc::new(Peer { pid, start_time });
+        let mut peers = self.peers.borrow_mut();
+        if peers.len() == peers.capacity() {
+            peers.retain(|_, peer| peer.strong_count() > 0);
+        }
+        peers.insert((pid, start), Rc::downgrade(&peer));
+        Ok(peer)
     }
 }
 
@@ -138,6 +166,9 @@ impl Iface for CmaIface {
             return Err("it is on another host or in another namespace".to_owned());
         }
         let (pid, start) = parse(iface_addr).ok_or("that is no address")?;
+        if self.known(pid, start).is_some() {
+            return Ok(());
+        }
         vmcopy::probe(pid)
             .map_err(|error| format!("the memory of process {pid} can't be read: {error}"))?;
         match start_time(pid) {
@@ -151,16 +182,12 @@ impl Iface for CmaIface {
             return Err(Error::Unreachable);
         }
         let (pid, start) = parse(params.iface_addr).ok_or(Error::InvalidAddr)?;
-        let start_time = start_time(pid)
-            .filter(|now| *now as u32 == start)
-            .ok_or(Error::Unreachable)?;
         let id = self.next_ep.get();
         self.next_ep.set(id + 1);
         Ok(Rc::new(CmaEp {
             queue: self.queue.clone(),
             id,
-            pid,
-            start_time,
+            peer: self.peer(pid, start)?,
         }))
     }
 

@@ -34,7 +34,7 @@ NEWER = ("attributes", "life", "perf", "mem_export", "mem_queries", "rkey_use")
 def program(ctx, name, headers):
     include, lib = header_sets(ctx)[headers]
     flags = [f"-I{include}", "-Wno-deprecated-declarations", "-Wno-unused-function", f"-L{lib}", f"-Wl,-rpath-link,{lib}",
-             "-lucp", "-lucs", "-lpthread", f"-DHEADERS_{headers.replace('.', '_')}"]
+             "-lucp", "-lucs", "-lpthread", "-rdynamic", f"-DHEADERS_{headers.replace('.', '_')}"]
     return ctx.compiled(os.path.join(SOURCES, f"{name}.c"), "cc", *flags)
 
 
@@ -336,6 +336,9 @@ def tests():
                             ("stream", []), ("requests", []), ("am_keep", []), ("am_faults", [])):
         found += over_both(f"capi {name}, AddressSanitizer, long", by_asan(name, arguments), smoke=False)
     found.append(Test("capi strangers", "tcp", alone("strangers")))
+    found += over_both("capi last_words", alone("last_words"))
+    found += over_both("capi last_words, 1 GiB", alone("last_words", [str(1 << 30)]), smoke=False)
+    found += over_both("capi lookups", alone("lookups", more={"UCX_WARN_UNUSED_ENV_VARS": "n"}))
     found.append(Test("capi strangers, valgrind", "tcp", by_valgrind("strangers", ["100"]), smoke=False))
     for i, (name, *arguments) in enumerate(VALGRIND):
         found += over_both(f"capi {' '.join([name, *arguments])}, valgrind", by_valgrind(name, arguments), smoke=i < 2)

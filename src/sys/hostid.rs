@@ -79,8 +79,20 @@ pub fn is_alive(pid: u32, start: u64) -> bool {
     }
 }
 
+/// True if the process is stopped, by a signal or a debugger.
+pub fn is_stopped(pid: u32) -> bool {
+    let state = |stat: String| {
+        Some(
+            stat.get(stat.rfind(')')? + 1..)?
+                .trim_start()
+                .starts_with(['T', 't']),
+        )
+    };
+    stat(pid).ok().and_then(state).unwrap_or(false)
+}
+
 /// Whether there is a process with this id, dead or alive.
-fn exists(pid: u32) -> bool {
+pub fn exists(pid: u32) -> bool {
     let Some(pid) = libc::pid_t::try_from(pid).ok().filter(|pid| *pid > 0) else {
         return false;
     };

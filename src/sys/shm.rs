@@ -6,7 +6,9 @@ use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::ptr::NonNull;
+use std::rc::Rc;
 use std::sync::Once;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::map::Place;
 use super::sysv;
@@ -106,9 +108,35 @@ impl Mapping {
         unsafe { UserMem::new(self.ptr.as_ptr(), self.len) }
     }
 
+    /// The word at a multiple of 8 bytes; one past the end is the last one.
+    #[inline(always)]
+    pub fn word64(&self, offset: usize) -> &AtomicU64 {
+        let offset = (offset & !7).min(self.len.saturating_sub(8) & !7);
+        // SAFETY: mappings are pages, so the word is aligned and inside; it is only used as an atomic.
+        unsafe { AtomicU64::from_ptr(self.ptr.as_ptr().add(offset).cast()) }
+    }
+
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.len
+    }
+}
+
+/// A word of a mapping, which stays mapped for it.
+#[derive(Clone)]
+pub struct SharedWord {
+    map: Rc<Mapping>,
+    offset: usize,
+}
+
+impl SharedWord {
+    pub fn new(map: Rc<Mapping>, offset: usize) -> SharedWord {
+        SharedWord { map, offset }
+    }
+
+    #[inline(always)]
+    pub fn get(&self) -> u64 {
+        self.map.word64(self.offset).load(Ordering::Relaxed)
     }
 }
 

@@ -1,6 +1,5 @@
 //! Interfaces: one transport on one device, inside one worker.
 
-use std::cell::Cell;
 use std::os::fd::RawFd;
 use std::ptr::NonNull;
 use std::rc::Rc;
@@ -10,6 +9,7 @@ use bitflags::bitflags;
 use crate::ucs::status::{Error, Result};
 
 use super::ep::{Ep, EpParams};
+use super::gate::Gate;
 
 bitflags! {
     /// What the endpoints of an interface implement; a call outside it returns `Unsupported`.
@@ -174,9 +174,9 @@ pub trait Iface {
     /// (messages in, completions, bytes moved for a pending send). Must be cheap when idle.
     fn progress(&self, events: &dyn Events) -> usize;
 
-    /// The number of operations under way, if nothing ever arrives here unasked: while it is 0,
-    /// progress has nothing to do and need not be called.
-    fn outstanding(&self) -> Option<Rc<Cell<usize>>> {
+    /// If nothing ever arrives here unasked: while the gate is closed, progress has nothing to do
+    /// and need not be called.
+    fn gate(&self) -> Option<Gate> {
         None
     }
 

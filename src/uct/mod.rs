@@ -15,6 +15,7 @@ pub mod conformance;
 pub mod cuda;
 pub mod ep;
 pub mod fault;
+pub mod gate;
 pub mod iface;
 pub mod lease;
 pub mod md;
@@ -27,6 +28,7 @@ pub mod sm;
 pub mod tcp;
 
 pub use ep::{Ep, EpParams, IoVec, IoVecMut, Post, Vitals, Which};
+pub use gate::Gate;
 pub use iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, IfaceParams, PerfAttr, Place};
 pub use lease::Lease;
 pub use md::{AllocRequest, Component, DeviceKind, Md, MdAttr, Shared, SharedMemory, TlDevice};

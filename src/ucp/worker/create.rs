@@ -88,7 +88,7 @@ impl Worker {
             .unwrap_or_else(|| format!("{}:{}", crate::ucs::log::host_name(), std::process::id()));
         let limits = open.ifaces.iter().map(|open| open.iface.attr().max_bcopy);
         let bcopy_max = limits.filter(|max| *max != 0).min().unwrap_or(0);
-        let gate = |(i, open): (usize, &OpenIface)| open.iface.outstanding().map(|gate| (i, gate));
+        let gate = |(i, open): (usize, &OpenIface)| open.iface.gate().map(|gate| (i, gate));
         let gated = open.ifaces.iter().enumerate().filter_map(gate).collect();
         let worker = Rc::new_cyclic(|this| Worker {
             this: this.clone(),

@@ -42,6 +42,7 @@ use crate::ucp::wire::Origin;
 use crate::ucp::wireup::sockaddr::SockaddrWireup;
 use crate::ucs::status::Result;
 use crate::uct::Md;
+use crate::uct::gate::Gate;
 
 /// What the user says about an operation: `ucp_request_param_t`, decoded.
 #[derive(Clone, Copy)]
@@ -93,8 +94,8 @@ pub struct Worker {
     active: Cell<u64>,
     /// An interface beyond the bits of `active` is in use: all beyond are polled.
     far_active: Cell<bool>,
-    /// Interfaces that are polled while they have operations under way, and only then.
-    gated: Box<[(usize, Rc<Cell<usize>>)]>,
+    /// Interfaces that are polled while their gate is open, and only then.
+    gated: Box<[(usize, Gate)]>,
     _mds: Vec<Option<Rc<dyn Md>>>,
     /// Rounds without an event since the clock was looked at, and when the other interfaces were
     /// last polled.

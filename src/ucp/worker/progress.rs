@@ -31,8 +31,8 @@ impl Worker {
             active &= active - 1;
             count += self.poll(index);
         }
-        for (index, outstanding) in &self.gated {
-            if outstanding.get() != 0 {
+        for (index, gate) in &self.gated {
+            if gate.is_open() {
                 count += self.poll(*index);
             }
         }

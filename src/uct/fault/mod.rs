@@ -14,7 +14,7 @@ mod tests;
 
 pub use config::FAULT;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
 use std::rc::{Rc, Weak};
@@ -24,6 +24,7 @@ use crate::ucs::status::{Error, Result};
 
 use super::ep::{Ep, EpParams};
 use super::iface::{Arm, Events, Iface, IfaceAttr, Place};
+use crate::uct::gate::Gate;
 use ep::{FaultEp, Lane};
 use plan::Plan;
 
@@ -191,7 +192,7 @@ impl Iface for FaultIface {
         }
     }
 
-    fn outstanding(&self) -> Option<Rc<Cell<usize>>> {
+    fn gate(&self) -> Option<Gate> {
         // Polled always: there may be something of ours to tell.
         None
     }

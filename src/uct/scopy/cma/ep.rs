@@ -10,7 +10,8 @@ use crate::ucs::status::{Error, Result};
 use crate::uct::ep::{Ep, IoVec, IoVecMut, Post, Which};
 use crate::uct::lease::Term;
 
-use super::iface::{Copy, Queue};
+use super::queue::{Copy, Queue};
+use super::share::{Helper, Job};
 
 pub struct CmaEp {
     pub queue: Rc<Queue>,
@@ -23,6 +24,8 @@ pub struct CmaEp {
 pub struct Peer {
     pub pid: u32,
     pub start_time: u64,
+    /// It may help with large copies.
+    pub helper: Rc<Helper>,
 }
 
 impl CmaEp {
@@ -37,6 +40,7 @@ impl CmaEp {
             return Err(Error::InvalidParam);
         }
         let local: SmallVec<[Piece; 4]> = pieces.filter(|piece| piece.len > 0).collect();
+        let job = Job::open(&self.peer.helper, direction, &local, remote);
         let mut copy = Copy {
             direction,
             ep: self.id,
@@ -45,6 +49,7 @@ impl CmaEp {
             remote,
             term,
             token,
+            job,
         };
         // What takes one step only is done at once, unless others are before it.
         if self.queue.is_empty() && self.queue.step(&mut copy)? {

@@ -1,61 +1,39 @@
-//! An interface: copies that are under way.
+//! An interface.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::RawFd;
 use std::rc::{Rc, Weak};
 
-use hashbrown::HashMap;
-use smallvec::SmallVec;
-
 use crate::sys::hostid::{HostIds, hash, host_ids, start_time};
-use crate::sys::vmcopy::{self, Direction, Piece};
+use crate::sys::vmcopy;
 use crate::ucs::config::Config;
 use crate::ucs::status::{Error, Result};
-use crate::uct::ep::{Ep, EpParams, Which};
+use crate::uct::ep::{Ep, EpParams};
+use crate::uct::gate::Gate;
 use crate::uct::iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, PerfAttr};
-use crate::uct::lease::Term;
 
 use super::ep::{CmaEp, Peer};
+use super::queue::Queue;
+use super::share::{self, Board, Helper};
 
 /// Host and namespaces.
 const DEVICE_ADDR_LEN: usize = 8;
-/// Process id and start time (its lower half), which tells a later process with that id.
-const IFACE_ADDR_LEN: usize = 8;
+/// Process id, start time (its lower half), which tells a later process with that id, and the
+/// descriptor of the board.
+const IFACE_ADDR_LEN: usize = 12;
 
 pub struct CmaIface {
     attr: IfaceAttr,
     queue: Rc<Queue>,
     next_ep: Cell<u64>,
+    /// Where peers ask for help with large copies.
+    board: Option<Rc<Board>>,
     /// By what addresses say. Looked at once, as long as there are endpoints.
-    peers: RefCell<HashMap<(u32, u32), Weak<Peer>>>,
+    peers: RefCell<HashMap<Address, Weak<Peer>>>,
     /// Steps in one round of progress.
     quota: u32,
-}
-
-/// Copies that go on at each progress, in the order in which they were posted.
-pub struct Queue {
-    copies: RefCell<VecDeque<Copy>>,
-    /// How many: for a look without a borrow.
-    len: Rc<Cell<usize>>,
-    /// Bytes of one step.
-    pub step: usize,
-    pub max_iov: usize,
-    complained: Cell<bool>,
-}
-
-/// A copy, or what is left of it.
-pub struct Copy {
-    pub direction: Direction,
-    /// Id of the endpoint.
-    pub ep: u64,
-    pub pid: u32,
-    pub local: SmallVec<[Piece; 4]>,
-    pub remote: u64,
-    /// What has to be in force when the last byte has been read.
-    pub term: Option<Term>,
-    pub token: u64,
 }
 
 impl CmaIface {
@@ -65,14 +43,12 @@ impl CmaIface {
         let bandwidth = config.bandwidth("CMA_BW");
         CmaIface {
             attr: attr(max_iov, bandwidth.unwrap_or(11145.0 * 1024.0 * 1024.0)),
-            queue: Rc::new(Queue {
-                copies: RefCell::default(),
-                len: Rc::default(),
-                step: config.size("CMA_SEG_SIZE").clamp(1, vmcopy::MAX_LEN),
-                max_iov,
-                complained: Cell::new(false),
-            }),
+            queue: Rc::new(Queue::new(config.size("CMA_SEG_SIZE"), max_iov)),
             next_ep: Cell::new(0),
+            board: share::allowed()
+                .then(Board::new)
+                .and_then(|board| board.inspect_err(no_board).ok())
+                .map(Rc::new),
             peers: RefCell::default(),
             quota: config.uint("CMA_TX_QUOTA").max(1),
         }
@@ -80,26 +56,39 @@ impl CmaIface {
 }
 
 impl CmaIface {
-    fn known(&self, pid: u32, start: u32) -> Option<Rc<Peer>> {
-        self.peers.borrow().get(&(pid, start))?.upgrade()
+    fn known(&self, address: Address) -> Option<Rc<Peer>> {
+        self.peers.borrow().get(&address)?.upgrade()
     }
 
     /// # Errors
     /// `Unreachable` if that process is gone.
-    fn peer(&self, pid: u32, start: u32) -> Result<Rc<Peer>> {
-        if let Some(peer) = self.known(pid, start) {
+    fn peer(&self, address: Address) -> Result<Rc<Peer>> {
+        if let Some(peer) = self.known(address) {
             return Ok(peer);
         }
-        let start_time = start_time(pid)
-            .filter(|now| *now as u32 == start)
+        let start_time = start_time(address.pid)
+            .filter(|now| *now as u32 == address.start)
             .ok_or(Error::Unreachable)?;
-        let peer = Rc::new(Peer { pid, start_time });
+        let peer = Rc::new(Peer {
+            pid: address.pid,
+            start_time,
+            helper: Rc::new(Helper::new(address.pid, start_time, address.board)),
+        });
         let mut peers = self.peers.borrow_mut();
         if peers.len() == peers.capacity() {
             peers.retain(|_, peer| peer.strong_count() > 0);
         }
-        peers.insert((pid, start), Rc::downgrade(&peer));
+        peers.insert(address, Rc::downgrade(&peer));
         Ok(peer)
+    }
+
+    /// Takes a part in a copy that a peer wants.
+    #[inline]
+    fn help(&self) -> usize {
+        match &self.board {
+            Some(board) if board.is_called() => usize::from(board.help()),
+            _ => 0,
+        }
     }
 }
 
@@ -137,12 +126,32 @@ fn device_address() -> [u8; DEVICE_ADDR_LEN] {
     hash(&[b"cma", &boot, &pid_ns, &user_ns]).to_ne_bytes()
 }
 
-/// Process id and half a start time.
-fn parse(address: &[u8]) -> Option<(u32, u32)> {
-    let (pid, start) = address.split_at_checked(4)?;
-    let pid = u32::from_ne_bytes(pid.try_into().ok()?);
-    let start = u32::from_ne_bytes(start.try_into().ok()?);
-    (1..=i32::MAX as u32).contains(&pid).then_some((pid, start))
+/// What an address says.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Address {
+    pid: u32,
+    start: u32,
+    board: i32,
+}
+
+fn parse(address: &[u8]) -> Option<Address> {
+    let (words, []) = address.as_chunks::<4>() else {
+        return None;
+    };
+    let &[pid, start, board] = words else {
+        return None;
+    };
+    let pid = u32::from_ne_bytes(pid);
+    (1..=i32::MAX as u32).contains(&pid).then_some(Address {
+        pid,
+        start: u32::from_ne_bytes(start),
+        board: i32::from_ne_bytes(board),
+    })
+}
+
+#[cold]
+fn no_board(error: &io::Error) {
+    crate::ucs_diag!("cma: no memory to share work with peers: {error}");
 }
 
 impl Iface for CmaIface {
@@ -159,16 +168,19 @@ impl Iface for CmaIface {
         out.extend_from_slice(&pid.to_ne_bytes());
         let start = start_time(pid).unwrap_or(0) as u32;
         out.extend_from_slice(&start.to_ne_bytes());
+        let board = self.board.as_ref().and_then(|board| board.fd());
+        out.extend_from_slice(&board.unwrap_or(-1).to_ne_bytes());
     }
 
     fn reachable(&self, device_addr: &[u8], iface_addr: &[u8]) -> core::result::Result<(), String> {
         if device_addr != device_address() {
             return Err("it is on another host or in another namespace".to_owned());
         }
-        let (pid, start) = parse(iface_addr).ok_or("that is no address")?;
-        if self.known(pid, start).is_some() {
+        let address = parse(iface_addr).ok_or("that is no address")?;
+        if self.known(address).is_some() {
             return Ok(());
         }
+        let Address { pid, start, .. } = address;
         vmcopy::probe(pid)
             .map_err(|error| format!("the memory of process {pid} can't be read: {error}"))?;
         match start_time(pid) {
@@ -181,21 +193,18 @@ impl Iface for CmaIface {
         if params.device_addr != device_address() {
             return Err(Error::Unreachable);
         }
-        let (pid, start) = parse(params.iface_addr).ok_or(Error::InvalidAddr)?;
+        let address = parse(params.iface_addr).ok_or(Error::InvalidAddr)?;
         let id = self.next_ep.get();
         self.next_ep.set(id + 1);
         Ok(Rc::new(CmaEp {
             queue: self.queue.clone(),
             id,
-            peer: self.peer(pid, start)?,
+            peer: self.peer(address)?,
         }))
     }
 
     fn progress(&self, events: &dyn Events) -> usize {
-        if self.queue.is_empty() {
-            return 0;
-        }
-        let mut count = 0;
+        let mut count = self.help();
         while count < self.quota as usize {
             let Some(ended) = self.queue.advance() else {
                 break;
@@ -208,8 +217,11 @@ impl Iface for CmaIface {
         count
     }
 
-    fn outstanding(&self) -> Option<Rc<Cell<usize>>> {
-        Some(self.queue.len.clone())
+    fn gate(&self) -> Option<Gate> {
+        Some(Gate::new(
+            self.queue.len(),
+            self.board.as_deref().map(Board::bell),
+        ))
     }
 
     fn event_fd(&self) -> Option<RawFd> {
@@ -222,173 +234,5 @@ impl Iface for CmaIface {
         } else {
             Ok(Arm::Busy)
         }
-    }
-}
-
-impl Queue {
-    #[inline(always)]
-    pub fn is_empty(&self) -> bool {
-        self.len.get() == 0
-    }
-
-    pub fn push(&self, copy: Copy) {
-        self.copies.borrow_mut().push_back(copy);
-        self.len.set(self.len.get() + 1);
-    }
-
-    /// As `Ep::let_go` of the endpoint with this id.
-    pub fn let_go(&self, ep: u64, which: Which) -> bool {
-        let mut copies = self.copies.borrow_mut();
-        let before = copies.len();
-        copies.retain(|copy| copy.ep != ep || !which.includes(copy.token));
-        self.len.set(copies.len());
-        copies.len() < before
-    }
-
-    /// Takes the oldest copy one step on; `None` if there is none. Returns token and result of
-    /// one that has ended. Nothing is borrowed when this returns.
-    fn advance(&self) -> Option<Option<(u64, Result<()>)>> {
-        let mut copies = self.copies.borrow_mut();
-        let copy = copies.front_mut()?;
-        let result = self.step(copy);
-        if matches!(result, Ok(false)) {
-            return Some(None);
-        }
-        let token = copy.token;
-        copies.pop_front();
-        self.len.set(copies.len());
-        Some(Some((token, result.map(|_| ()))))
-    }
-
-    /// Copies [`Queue::step`] bytes at most; true when all is done.
-    pub fn step(&self, copy: &mut Copy) -> Result<bool> {
-        let mut pieces: SmallVec<[Piece; 16]> = SmallVec::new();
-        let mut room = self.step;
-        for piece in &copy.local {
-            if room == 0 || pieces.len() == vmcopy::MAX_PIECES {
-                break;
-            }
-            let len = piece.len.min(room);
-            pieces.push(Piece { len, ..*piece });
-            room -= len;
-        }
-        if pieces.is_empty() {
-            return Ok(true);
-        }
-        let len = self.step - room;
-        let Some(term) = copy.term.filter(|_| copy.left() == len) else {
-            let from = [piece(copy.remote, len)];
-            let done = transfer(copy.direction, copy.pid, &pieces, &from)
-                .map_err(|error| self.explain(copy, &error))?;
-            copy.used(done);
-            return Ok(copy.local.is_empty());
-        };
-        self.last_step(copy, pieces, len, term)
-    }
-
-    /// The last `len` bytes, and behind them the word that says whether the peer has taken its
-    /// memory back.
-    fn last_step(
-        &self,
-        copy: &mut Copy,
-        mut pieces: SmallVec<[Piece; 16]>,
-        len: usize,
-        term: Term,
-    ) -> Result<bool> {
-        const WORD: usize = size_of::<u64>();
-        let mut word = 0u64;
-        pieces.push(piece(&raw mut word as u64, WORD));
-        let from = [piece(copy.remote, len), piece(term.address, WORD)];
-        let done = match transfer(copy.direction, copy.pid, &pieces, &from) {
-            Ok(done) if done < len => {
-                copy.used(done);
-                return Ok(false);
-            }
-            Ok(done) if done == len + WORD && term.holds(word) => done,
-            Ok(_) => return Err(Error::Canceled),
-            Err(error) => return Err(self.explain(copy, &error)),
-        };
-        copy.used(done - WORD);
-        Ok(true)
-    }
-
-    /// The status for a failed copy, with a line in the log the first time.
-    fn explain(&self, copy: &Copy, error: &io::Error) -> Error {
-        let pid = copy.pid;
-        let fault = error.raw_os_error() == Some(libc::EFAULT);
-        if let Some(term) = copy.term.filter(|_| fault)
-            && !in_force(pid, term)
-        {
-            // It may be unmapped by now.
-            return Error::Canceled;
-        }
-        if !self.complained.replace(true) {
-            crate::ucs_diag!("cma: failed to access the memory of process {pid}: {error}");
-        }
-        match error.raw_os_error() {
-            Some(libc::ESRCH) => Error::ConnectionReset,
-            // The kernel forbids it (any more).
-            Some(libc::EPERM | libc::ENOSYS) => Error::Unsupported,
-            Some(libc::ENOMEM) => Error::NoMemory,
-            _ => Error::IoError,
-        }
-    }
-}
-
-#[allow(unsafe_code)]
-fn transfer(
-    direction: Direction,
-    pid: u32,
-    local: &[Piece],
-    remote: &[Piece],
-) -> io::Result<usize> {
-    // SAFETY: the pieces are what the caller of `get_zcopy` gave to be written, until the
-    // operation completes, or a local of ours.
-    match unsafe { vmcopy::copy(direction, pid, local, remote) } {
-        // Nothing at all although something was asked for: there is no progress to be had.
-        Ok(0) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
-        other => other,
-    }
-}
-
-fn piece(address: u64, len: usize) -> Piece {
-    Piece { address, len }
-}
-
-/// Whether the memory has not been taken back so far, as far as can be seen.
-fn in_force(pid: u32, term: Term) -> bool {
-    let mut word = 0u64;
-    let to = [piece(&raw mut word as u64, size_of::<u64>())];
-    let read = transfer(
-        Direction::Read,
-        pid,
-        &to,
-        &[piece(term.address, size_of::<u64>())],
-    );
-    read.is_ok() && term.holds(word)
-}
-
-impl Copy {
-    /// Bytes that remain.
-    fn left(&self) -> usize {
-        self.local.iter().map(|piece| piece.len).sum()
-    }
-
-    /// `done` bytes, from the start, need not be copied any more.
-    fn used(&mut self, done: usize) {
-        self.remote = self.remote.wrapping_add(done as u64);
-        let mut left = done;
-        let mut gone = 0;
-        for piece in &mut self.local {
-            let len = piece.len.min(left);
-            piece.address = piece.address.wrapping_add(len as u64);
-            piece.len -= len;
-            left -= len;
-            if piece.len > 0 {
-                break;
-            }
-            gone += 1;
-        }
-        self.local.drain(..gone);
     }
 }

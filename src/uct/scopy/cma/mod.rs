@@ -2,6 +2,8 @@
 
 mod ep;
 mod iface;
+mod queue;
+mod share;
 
 use std::rc::Rc;
 

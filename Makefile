@@ -116,6 +116,7 @@ uninstall:
 # ---- tests -----------------------------------------------------------------------------------
 
 TOOL_FLAGS   := --manifest-path abi-tests/tools/headers/Cargo.toml --target-dir $(TARGET)/tools
+SIM_FLAGS    := --manifest-path abi-tests/sim/cuda/Cargo.toml --target-dir $(TARGET)/sim/cuda
 HEADERS_TOOL := $(CARGO) run --quiet $(TOOL_FLAGS) --
 RUN_TESTS    := $(PYTHON) abi-tests/tools/run_tests.py
 
@@ -149,6 +150,8 @@ lint:
 	$(CARGO) fmt --check --manifest-path abi-tests/tools/headers/Cargo.toml
 	$(CARGO) clippy --all-targets $(TOOL_FLAGS) -- -D warnings
 	$(HEADERS_TOOL) --check
+	$(CARGO) fmt --all --check --manifest-path abi-tests/sim/cuda/Cargo.toml
+	$(CARGO) clippy $(SIM_FLAGS) -- -D warnings
 
 clean:
 	$(CARGO) clean

@@ -425,6 +425,14 @@ static void pools(void)
     ended(child);
 }
 
+static int gate[2];
+static void wait_at_gate(void *arg)
+{
+    char c;
+    (void)arg;
+    HOLDS(read(gate[0], &c, 1) == 1);
+}
+
 static void events(void)
 {
     pid_t child = two();
@@ -440,17 +448,21 @@ static void events(void)
         meet();
         _exit(0);
     }
-    /* CUDASIM_DELAY_US makes the copy before the event last. */
+    /* The stream stands still until the other process has looked. */
     CUdeviceptr a;
     CU(cuMemAlloc_v2(&a, SIZE));
     CU(cuEventCreate(&e, 6));
     CU(cuIpcGetEventHandle(&token, e));
     CUstream s;
     CU(cuStreamCreate(&s, 1));
-    for (int i = 0; i < 20; i++) CU(cuMemcpyDtoDAsync_v2(a, a + MB, MB, s));
+    HOLDS(pipe(gate) == 0);
+    CU(cuLaunchHostFunc(s, wait_at_gate, NULL));
+    CU(cuMemcpyDtoDAsync_v2(a, a + MB, MB, s));
     CU(cuEventRecord(e, s));
+    HOLDS(cuEventQuery(e) == 600 && cuStreamQuery(s) == 600);
     give(&token, sizeof token);
     meet();
+    HOLDS(write(gate[1], "", 1) == 1);
     meet();
     CU(cuEventQuery(e));
     ended(child);

@@ -46,6 +46,7 @@ int cuStreamCreate(CUstream *, unsigned);
 int cuStreamSynchronize(CUstream);
 int cuStreamQuery(CUstream);
 int cuStreamDestroy_v2(CUstream);
+int cuLaunchHostFunc(CUstream, void (*)(void *), void *);
 int cuStreamWaitEvent(CUstream, CUevent, unsigned);
 int cuEventCreate(CUevent *, unsigned);
 int cuEventRecord(CUevent, CUstream);

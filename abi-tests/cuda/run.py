@@ -33,7 +33,7 @@ FABRIC = {"CUDASIM_FABRIC": "1"}
 # What parts of driver.c need of the simulated machine.
 PARTS = {
     "memory": {}, "contexts": {}, "streams": {}, "faults": {}, "legacy": {}, "reader_killed": {}, "owner_killed": {},
-    "descriptors": {}, "fabric": FABRIC, "pools": FABRIC, "events": {"CUDASIM_DELAY_US": "5000"},
+    "descriptors": {}, "fabric": FABRIC, "pools": FABRIC, "events": {},
     "strangers": {"CUDASIM_NO_PEER": "0-1"},
 }  # fmt: skip
 
@@ -84,10 +84,6 @@ class Room:
         command += [f"-L{build.LIB}", "-l:libcuda.so.1", "-Wl,--allow-shlib-undefined"]
         subprocess.run(command, check=True, timeout=LIMIT)
         return program
-
-    def left_over(self):
-        """Nobody runs any more, so whatever is locked still is a process that was left behind."""
-        return sorted(p.name for p in self.machine.iterdir() if p.name != "lock" and "." in p.name)
 
 
 def facts(report):
@@ -186,6 +182,16 @@ def long_test_genuine_perftest(room):
 
 
 # ---- ours -----------------------------------------------------------------------------------------
+
+
+def test_our_driver(room):
+    """The unit tests of the crate that need a driver; `cargo test` has built them already."""
+    command = [os.environ.get("CARGO", "cargo"), "test", "--lib", "uct::cuda::driver", "--", "--include-ignored"]
+    out = subprocess.run(
+        command, cwd=ROOT, env=room.env(None, {"HOME": os.environ.get("HOME", "/")}), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1500
+    )  # fmt: skip
+    counts = re.search(r"(\d+) passed; 0 failed; 0 ignored", out.stdout)
+    check(out.returncode == 0 and counts and int(counts[1]) >= 6, out.stdout[-2000:])
 
 
 def main():

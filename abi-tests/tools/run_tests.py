@@ -29,10 +29,12 @@ SUITES = {
         ("loader", [sys.executable, "abi-tests/loader/run.py"], 300),
         ("services", [sys.executable, "abi-tests/services/run.py"], 300),
         ("memory", [sys.executable, "abi-tests/memory/run.py"], 300),
+        ("cuda", [sys.executable, "abi-tests/cuda/run.py"], 600),
         ("clients", [sys.executable, "abi-tests/clients/run.py", "--smoke"], 1800),
     ],
     "test-clients": [
         ("memory", [sys.executable, "abi-tests/memory/run.py", "--long"], 900),
+        ("cuda", [sys.executable, "abi-tests/cuda/run.py", "--long"], 1800),
         ("clients", [sys.executable, "abi-tests/clients/run.py", "--full"], 6 * 3600),
         ("threads", [sys.executable, "abi-tests/tsan/run.py"], 3600),
     ],

@@ -34,6 +34,18 @@ def replace(source, target):
     new.rename(target)
 
 
+def link_runtime(archive, name):
+    """Its symbols have versions, which rustc doesn't give to those of a cdylib."""
+    linked = LIB / "runtime.tmp"
+    run(
+        os.environ.get("CC", "cc"), "-shared", "-o", linked, "-Wl,--whole-archive", archive,
+        "-Wl,--no-whole-archive", f"-Wl,-soname,{name}", "-Wl,--gc-sections",
+        f"-Wl,--version-script={HERE / 'runtime' / 'libcudart.map'}", "-ldl", "-lpthread",
+    )  # fmt: skip
+    replace(linked, LIB / name)
+    linked.unlink()
+
+
 def build():
     """Builds the libraries; returns the folder that has them under their genuine names."""
     cargo = os.environ.get("CARGO", "cargo")
@@ -43,15 +55,8 @@ def build():
     LIB.mkdir(parents=True, exist_ok=True)
     replace(out / "libcuda.so", LIB / "libcuda.so.1")
     replace(out / "libnvidia_ml.so", LIB / "libnvidia-ml.so.1")
-    # Its symbols have versions, which rustc doesn't give to those of a cdylib.
-    linked = LIB / "runtime.tmp"
-    run(
-        os.environ.get("CC", "cc"), "-shared", "-o", linked, "-Wl,--whole-archive", out / "libcudart.a",
-        "-Wl,--no-whole-archive", f"-Wl,-soname,{RUNTIME}", "-Wl,--gc-sections",
-        f"-Wl,--version-script={HERE / 'runtime' / 'libcudart.map'}", "-ldl", "-lpthread",
-    )  # fmt: skip
-    replace(linked, LIB / RUNTIME)
-    linked.unlink()
+    for name in (RUNTIME, "libcudart.so.12"):
+        link_runtime(out / "libcudart.a", name)
     return LIB
 
 

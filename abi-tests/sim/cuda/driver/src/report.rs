@@ -121,8 +121,8 @@ extern "C" fn at_end() {
     let Some(target) = &config::get().report else {
         return;
     };
-    // A program that only loaded the library has nothing to tell.
-    if call::sites().next().is_none() {
+    // A program that only loaded the library has nothing to tell, nor has a forked child.
+    if !call::READY.load(Relaxed) {
         return;
     }
     if target == "stderr" {

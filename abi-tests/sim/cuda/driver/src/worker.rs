@@ -209,8 +209,10 @@ fn carry_out(work: &Work) {
         } => {
             // SAFETY: as for copies.
             let place = unsafe { std::slice::from_raw_parts_mut(*to as *mut u8, width * count) };
-            for piece in place.chunks_exact_mut(*width) {
-                piece.copy_from_slice(&value[..*width]);
+            match width {
+                1 => place.fill(value[0]),
+                2 => place.as_chunks_mut().0.fill([value[0], value[1]]),
+                _ => place.as_chunks_mut().0.fill(*value),
             }
         }
         Work::Record(event, number) => event.reached(*number),

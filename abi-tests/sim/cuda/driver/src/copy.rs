@@ -97,7 +97,7 @@ impl State {
 
     fn fill(&self, lane: Lane, at: Address, value: [u8; 4], width: usize, count: usize) -> Answer {
         let size = width.checked_mul(count).ok_or(INVALID_VALUE)?;
-        if at % width as u64 != 0 {
+        if !at.is_multiple_of(width as u64) {
             return Err(INVALID_VALUE);
         }
         for piece in self.pieces(at, size, Side::Known, self.current_device()?)? {
@@ -157,7 +157,7 @@ api! { fn cuMemcpy(to: Address, from: Address, len: usize) { copy((to, Any), (fr
 api! { fn cuMemcpyHtoD_v2(to: Address, from: Address, len: usize) { copy((to, Known), (from, Host), len) } }
 api! { fn cuMemcpyDtoH_v2(to: Address, from: Address, len: usize) { copy((to, Host), (from, Known), len) } }
 api! { fn cuMemcpyDtoD_v2(to: Address, from: Address, len: usize) { copy((to, Known), (from, Known), len) } }
-api! { fn cuMemcpyPeer(to: Address, _to: Handle, from: Address, _from: Handle, len: usize) {
+api! { fn cuMemcpyPeer(to: Address, _there: Handle, from: Address, _here: Handle, len: usize) {
     copy((to, Known), (from, Known), len)
 } }
 api! { fn cuMemcpyAsync(to: Address, from: Address, len: usize, stream: Handle) {
@@ -172,7 +172,7 @@ api! { fn cuMemcpyDtoHAsync_v2(to: Address, from: Address, len: usize, stream: H
 api! { fn cuMemcpyDtoDAsync_v2(to: Address, from: Address, len: usize, stream: Handle) {
     copy_async((to, Known), (from, Known), len, stream)
 } }
-api! { fn cuMemcpyPeerAsync(to: Address, _to: Handle, from: Address, _from: Handle, len: usize, stream: Handle) {
+api! { fn cuMemcpyPeerAsync(to: Address, _there: Handle, from: Address, _here: Handle, len: usize, stream: Handle) {
     copy_async((to, Known), (from, Known), len, stream)
 } }
 

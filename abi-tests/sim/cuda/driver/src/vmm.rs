@@ -84,7 +84,7 @@ api! { fn cuMemGetAllocationGranularity(bytes: *mut usize, prop: *const Allocati
 } }
 api! { fn cuMemCreate(handle: *mut Handle, size: usize, prop: *const AllocationProp, flags: u64) {
     let prop = check(prop)?;
-    if flags != 0 || size == 0 || size % ALIGN != 0 {
+    if flags != 0 || size == 0 || !size.is_multiple_of(ALIGN) {
         return Err(INVALID_VALUE);
     }
     let block = Block::create(device::machine(prop.location.id), size, prop.handle_types)?;
@@ -124,7 +124,7 @@ api! { fn cuMemGetAllocationPropertiesFromHandle(prop: *mut AllocationProp, hand
 } }
 
 api! { fn cuMemAddressReserve(address: *mut Address, size: usize, align: usize, _wish: Address, flags: u64) {
-    if flags != 0 || size % 4096 != 0 {
+    if flags != 0 || !size.is_multiple_of(4096) {
         return Err(INVALID_VALUE);
     }
     let mut s = state()?;

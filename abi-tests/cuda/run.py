@@ -188,7 +188,7 @@ def long_test_genuine_perftest(room):
 
 
 def test_our_driver(room):
-    """The unit tests of the crate that need a driver; `cargo test` has built them already."""
+    """The unit tests of the crate that need a driver; built by `cargo test` before."""
     command = [os.environ.get("CARGO", "cargo"), "test", "--lib", "uct::cuda::driver", "--", "--include-ignored"]
     out = subprocess.run(
         command, cwd=ROOT, env=room.env(None, {"HOME": os.environ.get("HOME", "/")}), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1500

@@ -136,6 +136,8 @@ test-clients: deps libs
 	$(RUN_TESTS) test-clients
 
 soak: deps libs
+	UCX_RS_MODEL_CASES=100000 $(CARGO) test --lib -- replay::model
+	$(PYTHON) abi-tests/clients/run.py --full --only "rails, 500 kills"
 	$(PYTHON) abi-tests/soak/soak.py
 
 fuzz:

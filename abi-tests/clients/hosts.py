@@ -32,6 +32,7 @@ nsenter -t $1 -n sh -ec 'ip route add 10.77.0.0/24 via 10.9.0.99'
 
 class Hosts:
     """Commands that run on either of them; they go with this object."""
+    setup = SETUP
 
     def __enter__(self):
         self.holders = [subprocess.Popen(["unshare", "-n", "sleep", "600"], stderr=subprocess.DEVNULL) for _ in range(2)]
@@ -42,7 +43,7 @@ class Hosts:
                 self.__exit__()
                 raise Skip("network namespaces can't be made here")
             time.sleep(0.02)
-        made = subprocess.run([*self.on(0), "sh", "-c", SETUP, "sh", str(self.holders[1].pid)], capture_output=True, text=True)
+        made = subprocess.run([*self.on(0), "sh", "-c", self.setup, "sh", str(self.holders[1].pid)], capture_output=True, text=True)
         if made.returncode:
             self.__exit__()
             raise Skip(f"no links between namespaces here: {made.stderr.strip()}")

@@ -42,13 +42,14 @@ def all_tests():
     import mpi
     import mpi4py_suite
     import nixl_py
+    import rails
     import settings
     import shmem
     import tools
     import uct
     import ucxx_py
 
-    suites = (mpi, shmem, capi, tools, mpi4py_suite, io_demo, ucxx_py, nixl_py, hosts, settings, uct, btl_uct)
+    suites = (mpi, shmem, capi, tools, mpi4py_suite, io_demo, ucxx_py, nixl_py, hosts, rails, settings, uct, btl_uct)
     return [test for suite in suites for test in suite.tests()]
 
 

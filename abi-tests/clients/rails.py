@@ -1,0 +1,194 @@
+"""Two hosts joined by two links, one of which is lost and comes back, again and again, while every kind of operation
+goes on (abi-tests/capi/rails.c). Error mode FAILOVER: nobody sees an error, nothing is lost, doubled or out of order."""
+import os
+import random
+import re
+import subprocess
+import tempfile
+import time
+
+import capi
+import where
+from hosts import Hosts
+from proc import Background, Failure, Result
+from tests import Skip, Test
+
+LINKS = 2
+
+
+class Rails(Hosts):
+    """Hosts 0 and 1; link n between devices n0 and n1 as a<n> and b<n>."""
+    setup = "set -e\nip link set lo up; nsenter -t $1 -n ip link set lo up\n" + "".join(f"""
+ip link add a{n} type veth peer name b{n}; ip link set b{n} netns $1
+ip addr add 10.9.{n}.1/24 dev a{n}; ip link set a{n} up
+nsenter -t $1 -n ip addr add 10.9.{n}.2/24 dev b{n}; nsenter -t $1 -n ip link set b{n} up
+""" for n in range(LINKS))
+
+    def do(self, host, *command):
+        subprocess.run([*self.on(host), *command], check=True, capture_output=True, text=True)
+
+    def down(self, link, hosts=(0, 1)):
+        for h in hosts:
+            self.do(h, "ip", "link", "set", f"{'ab'[h]}{link}", "down")
+
+    def up(self, link):
+        for h in (0, 1):
+            self.do(h, "ip", "link", "set", f"{'ab'[h]}{link}", "up")
+
+    def drop(self, link, hosts=(0, 1)):
+        """Packets vanish; the link itself seems to work."""
+        for h in hosts:
+            # A filter that no packet passes.
+            self.do(h, "tc", "qdisc", "add", "dev", f"{'ab'[h]}{link}", "root", "tbf", "rate", "8bit", "burst", "1", "limit", "1")
+
+    def undrop(self, link, hosts=(0, 1)):
+        for h in hosts:
+            self.do(h, "tc", "qdisc", "del", "dev", f"{'ab'[h]}{link}", "root")
+
+
+def ways_to_die(hosts, rng):
+    """(name, kill, mend): what happens to a link."""
+    link = rng.randrange(LINKS)
+    one = (rng.randrange(2),)
+    return link, rng.choice([
+        ("down at both ends", lambda: hosts.down(link), lambda: hosts.up(link)),
+        ("down at one end", lambda: hosts.down(link, one), lambda: hosts.up(link)),
+        ("down for a moment", lambda: hosts.down(link), lambda: hosts.up(link)),
+        ("packets vanish", lambda: hosts.drop(link), lambda: hosts.undrop(link)),
+        ("packets of one end vanish", lambda: hosts.drop(link, one), lambda: hosts.undrop(link, one)),
+    ])
+
+
+class Watched(Background):
+    """A process whose log says which lanes it has."""
+
+    def __init__(self, command, env, log):
+        self.log = log
+        super().__init__(command, {**env, "UCX_LOG_LEVEL": "diag", "UCX_LOG_FILE": log})
+
+    def lanes(self):
+        """(times a lane was lost, lanes that are missing now)"""
+        lost, missing = 0, set()
+        try:
+            with open(self.log) as f:
+                for line in f:
+                    m = re.search(r"lane (\d+) to worker \w+ is (lost|in use)", line)
+                    if m and m[2] == "lost":
+                        lost += 1
+                        missing.add(m[1])
+                    elif m:
+                        missing.discard(m[1])
+        except FileNotFoundError:
+            pass
+        return lost, missing
+
+
+def until(what, condition, processes, limit=60):
+    end = time.monotonic() + limit
+    while not condition():
+        if any(p.p.poll() is not None for p in processes):
+            raise Failure(f"a process has ended while waiting until {what}")
+        if time.monotonic() > end:
+            raise Failure(f"waited {limit} s until {what}")
+        time.sleep(0.01)
+
+
+class Traffic:
+    """A leader and a follower on two hosts, with everything checked at the end."""
+
+    def __init__(self, ctx, tls, ops, seed, more):
+        if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
+            raise Skip("genuine UCX fails here")
+        self.ctx, self.seed, self.ops, self.story = ctx, seed, ops, []
+        self.binary = capi.program(ctx, "rails", "1.22.0")
+        self.env = where.environ(ctx.lib, tls, UCX_FAILOVER_RECOVERY_INTERVAL="50ms", UCX_FAILOVER_DETECT_TIME="300ms", **more)
+
+    def __enter__(self):
+        self.hosts = Rails()
+        self.hosts.__enter__()
+        self.dir = tempfile.mkdtemp(dir=self.ctx.scratch)
+        self.run = []
+        for h, role in enumerate(("lead", "follow")):
+            env = {**self.env, "UCX_NET_DEVICES": ",".join(f"{'ab'[h]}{n}" for n in range(LINKS))}
+            self.run.append(Watched([*self.hosts.on(h), self.binary, role, self.dir, str(self.seed), self.ops], env, f"{self.dir}/{role}.log"))
+        return self
+
+    def until(self, what, condition):
+        until(what, condition, self.run)
+
+    def all_there(self):
+        return not any(p.lanes()[1] for p in self.run)
+
+    def lost(self):
+        return sum(p.lanes()[0] for p in self.run)
+
+    def __exit__(self, kind, error, trace):
+        lost = self.lost()
+        open(f"{self.dir}/stop", "w").close()
+        ends = [p.finish(150) for p in self.run]
+        self.hosts.__exit__()
+        said = "\n".join(f"--- status {rc}: {out}" for rc, out in ends)
+        logs = "\n".join(tail(p.log) for p in self.run)
+        self.ctx.last = Result(0, f"seed {self.seed}\n{said}\n{logs}\n" + "; ".join(self.story[-5:]), False, {}, 0)
+        bad = [out for rc, out in ends if rc != 0 or not out.rstrip().endswith("end")]
+        if bad:
+            raise Failure(f"seed {self.seed}, after {len(self.story)} kills ({self.story[-1:]}): {bad[0][-300:]}")
+        self.ctx.note = f"{lost} lanes lost; {ends[0][1].splitlines()[0]}"
+
+
+def kills(count, ops, more=None):
+    """So many deaths of a link, at random moments of a mixture of operations."""
+    def body(ctx, tls):
+        seed = random.randrange(1 << 30)
+        rng = random.Random(seed)
+        with Traffic(ctx, tls, ops, seed, more or {}) as t:
+            for _ in range(count):
+                time.sleep(rng.choice([0, 0.01, 0.05, 0.2]) * rng.random())
+                link, (what, kill, mend) = ways_to_die(t.hosts, rng)
+                t.story.append(f"link {link}: {what}")
+                before = [p.lanes()[0] for p in t.run]
+                kill()
+                if what == "down for a moment":
+                    time.sleep(0.05 * rng.random())
+                else:
+                    t.until("a lane is lost", lambda: any(p.lanes()[0] > n for p, n in zip(t.run, before)))
+                mend()
+                t.until("all lanes are there again", t.all_there)
+
+    return body
+
+
+def faults(ops, count, **more):
+    """Faults are injected into one rail at both ends, until so many lanes were lost."""
+    def body(ctx, tls):
+        with Traffic(ctx, tls, ops, random.randrange(1 << 30), {"UCX_FAULT_LANES": "tcp/a0,tcp/b0", **more}) as t:
+            t.until(f"{count} lanes are lost", lambda: t.lost() >= count)
+            t.until("all lanes are there again", t.all_there)
+
+    return body
+
+
+def tail(path, lines=15):
+    try:
+        with open(path) as f:
+            return "".join(f.readlines()[-lines:])
+    except FileNotFoundError:
+        return ""
+
+
+def tests():
+    found = [Test("rails, 25 kills, all operations", "tcp", kills(25, "taspgfn"))]
+    for name, ops in (("tag", "t"), ("am", "a"), ("stream", "s"), ("put and get", "pg"), ("atomics", "fn")):
+        found.append(Test(f"rails, 50 kills, {name}", "tcp", kills(50, ops), smoke=False))
+    for thresh in ("0", "inf"):
+        found.append(Test(f"rails, 50 kills, UCX_RNDV_THRESH={thresh}", "tcp", kills(50, "taspgfn", {"UCX_RNDV_THRESH": thresh}), smoke=False))
+    kinds = {"refused send": {"UCX_FAULT_SEND": "20,90,200"}, "failed completion": {"UCX_FAULT_COMPLETION": ",".join(map(str, range(20, 400, 7)))},
+             "late failed completion": {"UCX_FAULT_LATE_COMPLETION": ",".join(map(str, range(20, 400, 7)))}, "death after bytes": {"UCX_FAULT_BYTES": "300k"}}
+    all_kinds = {"UCX_FAULT_SEND": "20,90,200", "UCX_FAULT_COMPLETION": "33,301,302,303", "UCX_FAULT_LATE_COMPLETION": "61,161,361,362,363"}
+    found.append(Test("rails, faults of every kind, all operations", "tcp", faults("taspgfn", 3, **all_kinds)))
+    for kind, env in kinds.items():
+        for name, ops in (("tag", "t"), ("am", "a"), ("stream", "s"), ("put and get", "pg"), ("atomics", "fn")):
+            if ops != "fn" or "completion" not in kind:
+                found.append(Test(f"rails, {kind}, {name}", "tcp", faults(ops, 1, **env), smoke=False))
+    found.append(Test("rails, 500 kills, all operations", "tcp", kills(500, "taspgfn"), smoke=False))
+    return found

@@ -8,6 +8,7 @@ pub mod config_table;
 pub mod context;
 pub mod dt;
 pub mod ep;
+pub mod failover;
 pub mod listener;
 #[allow(unsafe_code)]
 pub mod mem;

@@ -40,6 +40,8 @@ pub struct EpConfig {
     pub put_lane_min: usize,
     /// Failures of the peer are noticed.
     pub peer_errors: bool,
+    /// Lanes that share the pieces of a large transfer.
+    pub rails: usize,
     rndv_thresh: usize,
     rndv_thresh_fast: usize,
     pub thresholds: TagThresholds,
@@ -84,6 +86,7 @@ impl EpConfig {
             put_max_iov: put.map_or(0, |attr| attr.max_iov),
             put_lane_min: put.map_or(usize::MAX, |attr| put_threshold(params, attr)),
             peer_errors: am.caps.contains(IfaceCaps::ERR_PEER),
+            rails: 1,
             rndv_thresh: normal.rndv_thresh,
             rndv_thresh_fast: fast.rndv_thresh,
             thresholds: normal,
@@ -106,6 +109,7 @@ impl EpConfig {
             put_max_iov: 0,
             put_lane_min: usize::MAX,
             peer_errors: true,
+            rails: 1,
             rndv_thresh: ROOM,
             rndv_thresh_fast: 256 << 10,
             thresholds: TagThresholds {

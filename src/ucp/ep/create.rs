@@ -4,14 +4,17 @@ use core::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::config::proto_params;
 use super::{Endpoint, EpConfig, EpOptions, ErrorMode, Wired};
 use crate::ucp::address::WorkerAddress;
 use crate::ucp::context::{Features, RscIndex};
+use crate::ucp::failover::{self, Overhead, Reliable};
 use crate::ucp::print;
-use crate::ucp::select::{self, Candidate, Lanes, LocalTl, ProtoParams, Requirements};
+use crate::ucp::select::{
+    self, Candidate, LaneIdx, Lanes, LocalTl, ProtoParams, Requirements, cost,
+};
 use crate::ucp::wire::Origin;
 use crate::ucp::wireup::attempts::{Attempts, Opened, Way};
 use crate::ucp::worker::Worker;
@@ -41,11 +44,39 @@ impl Endpoint {
         peer: Origin,
         options: EpOptions,
     ) -> Result<Rc<Endpoint>> {
+        let numbered = worker.links.find(peer).is_some();
+        Self::create_with(worker, address, conn, peer, options, numbered)
+    }
+
+    /// The same for a peer that numbers its messages.
+    pub fn create_numbered(
+        worker: &Rc<Worker>,
+        address: &WorkerAddress<'_>,
+        conn: u32,
+        options: EpOptions,
+    ) -> Result<Rc<Endpoint>> {
+        let peer = Origin {
+            worker: address.uuid,
+            conn,
+        };
+        Self::create_with(worker, address, conn, peer, options, true)
+    }
+
+    fn create_with(
+        worker: &Rc<Worker>,
+        address: &WorkerAddress<'_>,
+        conn: u32,
+        peer: Origin,
+        options: EpOptions,
+        numbered: bool,
+    ) -> Result<Rc<Endpoint>> {
         worker.register_endpoint(Some(peer), |token| {
-            let wired = connect(worker, address, &options, token)?;
             let ep = Endpoint::bare(worker, conn, options, token, address.peer_name());
+            let wired = ep.connect(address, peer, numbered)?;
+            // Each lane that numbers messages begins by telling who we are.
+            let known = worker.uid() == address.uuid || wired.config.lanes.numbered;
             ep.attach(peer, wired);
-            ep.announced.set(worker.uid() == address.uuid);
+            ep.announced.set(known);
             Ok(Rc::new(ep))
         })
     }
@@ -70,8 +101,7 @@ impl Endpoint {
         if self.is_wired() || self.failed.get().is_some() {
             return;
         }
-        let options = self.options();
-        match connect(&self.worker, address, &options, self.token) {
+        match self.connect(address, peer, false) {
             Ok(wired) => {
                 self.attach(peer, wired);
                 if self.is_blocked() {
@@ -99,7 +129,59 @@ impl Endpoint {
 
     /// Whether this endpoint, made for a peer, will do for a user who wants these options.
     pub fn serves(&self, options: &EpOptions) -> bool {
-        options.mode == ErrorMode::None || self.config().peer_errors
+        let numbered = || {
+            let lanes = &self.config().lanes;
+            let am = lanes.all.get(usize::from(lanes.am));
+            lanes.numbered || am.is_some_and(|am| self.worker.is_intra_node(am.local))
+        };
+        match options.mode {
+            ErrorMode::None if self.worker.context().config.bool_("FAILOVER_ENABLE") => numbered(),
+            ErrorMode::None => true,
+            ErrorMode::Peer => self.config().peer_errors,
+            ErrorMode::Failover => self.config().peer_errors && numbered(),
+        }
+    }
+
+    /// Lanes to the peer's endpoint `peer`. `numbered`: it numbers its messages.
+    fn connect(&self, address: &WorkerAddress<'_>, peer: Origin, numbered: bool) -> Result<Wired> {
+        let (worker, options) = (&self.worker, self.options());
+        let Some(lanes) = numbered_lanes(worker, address, &options, numbered)? else {
+            return connect(worker, address, &options, self.token);
+        };
+        let link = match worker.links.find(peer) {
+            Some(link) => {
+                link.adopt(self.token);
+                link
+            }
+            None => Reliable::open(
+                worker,
+                self.origin,
+                peer,
+                self.token,
+                rails(address, &lanes),
+            )?,
+        };
+        wired(
+            worker,
+            address,
+            &lanes,
+            smallvec![link as Rc<dyn uct::Ep>],
+            None,
+        )
+    }
+
+    /// The peer numbers its messages, and this endpoint, made before that was known, doesn't.
+    pub(in crate::ucp) fn hear_numbers(&self, address: &WorkerAddress<'_>) -> Result<()> {
+        let lanes = numbered_lanes(&self.worker, address, &self.options(), true)?;
+        let rails = rails(address, &lanes.ok_or(Error::Unreachable)?);
+        Reliable::open(
+            &self.worker,
+            self.origin,
+            self.peer.get(),
+            self.token,
+            rails,
+        )?;
+        Ok(())
     }
 
     fn bare(
@@ -166,6 +248,62 @@ fn connect(
             Err((_, error)) => return Err(error),
         }
     }
+}
+
+fn wants_failover(worker: &Worker, options: &EpOptions) -> bool {
+    options.mode == ErrorMode::Failover || worker.context().config.bool_("FAILOVER_ENABLE")
+}
+
+/// The lanes that replace each other, if messages are to be numbered: since the peer does so
+/// (`numbered`), or since our user wants it.
+fn numbered_lanes(
+    worker: &Worker,
+    address: &WorkerAddress<'_>,
+    options: &EpOptions,
+    numbered: bool,
+) -> Result<Option<Lanes>> {
+    if !numbered && !wants_failover(worker, options) {
+        return Ok(None);
+    }
+    let local = local(worker);
+    let plain = Requirements {
+        err_handling: true,
+        ..requirements(worker, options)
+    };
+    let choose = |requirements: &Requirements| {
+        let mut reachable = |l: usize, r: usize| reachable(worker, address, l, r);
+        let name = address.peer_name();
+        select::select(name, &local, &address.tls, &mut reachable, requirements).map_err(|reason| {
+            crate::ucs_error!("{}", reason.0);
+            Error::Unreachable
+        })
+    };
+    let lanes = choose(&plain)?;
+    let am = lanes.all.get(usize::from(lanes.am));
+    if am.is_some_and(|am| worker.is_intra_node(am.local)) {
+        // Memory is no lane that can be lost.
+        return Ok(None);
+    }
+    let failover = Requirements {
+        failover: true,
+        ..plain
+    };
+    choose(&failover).map(Some)
+}
+
+/// The same as the ways that they take, best first.
+fn rails(address: &WorkerAddress<'_>, chosen: &Lanes) -> Vec<failover::Way> {
+    let way = |lane: &LaneIdx| {
+        let spec = chosen.all.get(usize::from(*lane))?;
+        let tl = address.tls.get(usize::from(spec.remote))?;
+        Some(failover::Way {
+            local: spec.local,
+            device_addr: tl.device_addr.into(),
+            iface_addr: tl.iface_addr.into(),
+            bandwidth: cost::bandwidth(&tl.perf, 1),
+        })
+    };
+    chosen.am_bw.iter().filter_map(way).collect()
 }
 
 /// The lanes, and other ways for active messages.
@@ -282,6 +420,7 @@ fn requirements(worker: &Worker, options: &EpOptions) -> Requirements {
         wakeup: context.has_feature(Features::WAKEUP),
         ppn: context.params.estimated_num_ppn,
         max_am_rails: 1,
+        failover: false,
     }
 }
 
@@ -335,6 +474,17 @@ fn wired(
         Some(worker.ifaces().get(usize::from(local))?.iface.attr())
     };
     let am_attr = attr(chosen.am).ok_or(Error::NoDevice)?;
+    let limits = if chosen.numbered {
+        let all: SmallVec<[IfaceAttr; 4]> = chosen
+            .am_bw
+            .iter()
+            .filter_map(|lane| attr(*lane).copied())
+            .collect();
+        Overhead::limits(&all)
+    } else {
+        None
+    };
+    let am_attr = limits.as_ref().unwrap_or(am_attr);
     let am_local = chosen
         .all
         .get(usize::from(chosen.am))
@@ -356,7 +506,12 @@ fn wired(
             scope: print::Scope::of(context, chosen),
             tag: Some(params).filter(|_| context.has_feature(Features::TAG)),
         });
-        EpConfig::new(chosen.clone(), am_attr, fetch_attr, put_attr, &params)
+        let mut config = EpConfig::new(chosen.clone(), am_attr, fetch_attr, put_attr, &params);
+        if chosen.numbered {
+            let most = context.config.uint("MAX_RNDV_RAILS") as usize;
+            config.rails = chosen.am_bw.len().min(most).max(1);
+        }
+        config
     });
     let am = lanes.get(usize::from(chosen.am)).cloned();
     Ok(Wired {

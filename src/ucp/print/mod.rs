@@ -226,6 +226,7 @@ mod tests {
             rndv_get: Some(1),
             rndv_put: None,
             keepalive: None,
+            numbered: false,
         }
     }
 

@@ -13,6 +13,17 @@ use crate::uct::Post;
 /// Longest zero-copy piece.
 const LONGEST: usize = 4 << 20;
 
+/// Pieces that are shared among lanes are not shorter than this.
+const SHORTEST: usize = 64 << 10;
+
+/// The longest piece of a payload of `total` bytes, of which each of `rails` lanes gets a share.
+fn longest(total: usize, rails: usize) -> usize {
+    match rails {
+        0 | 1 => LONGEST,
+        n => total.div_ceil(n).clamp(SHORTEST, LONGEST),
+    }
+}
+
 /// What the pieces of a payload have in common. `N`: bytes of a header.
 pub struct Payload<'a, const N: usize> {
     pub buf: &'a SendBuf,
@@ -80,8 +91,11 @@ impl Pieces {
         let (at, left) = (self.offset, buf.len() - self.offset);
         let worth_it = |limits: &ZcopyLimits| left >= limits.min && limits.max_header >= N;
         if let Some(limits) = ep.config().zcopy.filter(worth_it)
-            && let Some((parts, n)) =
-                buf.pieces(at, piece_len(left, limits.max.min(LONGEST)), limits.max_iov)
+            && let Some((parts, n)) = buf.pieces(
+                at,
+                piece_len(left, limits.max.min(longest(buf.len(), ep.config().rails))),
+                limits.max_iov,
+            )
         {
             let mut head = [0; N];
             header(at, &mut Writer::new(&mut head));

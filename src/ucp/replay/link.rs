@@ -81,18 +81,20 @@ impl<T, M> Link<T, M> {
         [ordered.upto(), bulk.upto()]
     }
 
-    /// What goes with the next message on `channel` by `lane`; `None` if it may not be sent now.
+    /// What goes with the next message on `channel` by `lane`; ask [`Link::has_room`] before.
     /// Nothing changes before [`Link::sent`].
     #[inline]
-    pub fn offer(&mut self, channel: Channel, bytes: usize, lane: LaneId) -> Option<Posted> {
-        let acks = self.upto();
-        let tx = self.tx(channel);
-        tx.has_room(bytes).then(|| Posted {
+    pub fn offer(&self, channel: Channel, lane: LaneId) -> Posted {
+        let [ordered, bulk] = &self.tx;
+        Posted {
             channel,
-            seq: tx.next(),
+            seq: match channel {
+                Channel::Ordered => ordered.next(),
+                Channel::Bulk => bulk.next(),
+            },
             lane,
-            acks,
-        })
+            acks: self.upto(),
+        }
     }
 
     /// The lane has taken it.
@@ -102,15 +104,32 @@ impl<T, M> Link<T, M> {
         self.acks.sent();
     }
 
+    /// No lane has taken it: it is sent later.
+    pub fn queued(&mut self, channel: Channel, item: T, bytes: usize) -> Seq {
+        self.tx(channel).queue(item, bytes)
+    }
+
+    /// Whether anything is to be sent again.
+    #[inline]
+    pub fn has_replays(&self) -> bool {
+        self.tx.iter().any(Sender::has_replays)
+    }
+
     /// Whether a message of `bytes` may be sent now.
-    pub fn has_room(&mut self, channel: Channel, bytes: usize) -> bool {
-        self.tx(channel).has_room(bytes)
+    #[inline]
+    pub fn has_room(&self, channel: Channel, bytes: usize) -> bool {
+        let [ordered, bulk] = &self.tx;
+        match channel {
+            Channel::Ordered => ordered.has_room(bytes),
+            Channel::Bulk => bulk.has_room(bytes),
+        }
     }
 
     /// The next message that is to be sent again, for `lane`.
-    pub fn next_replay(&self, lane: LaneId) -> Option<(Posted, &T)> {
+    pub fn next_replay(&mut self, lane: LaneId) -> Option<(Posted, &mut T)> {
         let acks = self.upto();
-        Channel::ALL.iter().zip(&self.tx).find_map(|(channel, tx)| {
+        let mut all = Channel::ALL.iter().zip(&mut self.tx);
+        all.find_map(|(channel, tx)| {
             let (seq, item) = tx.next_replay()?;
             let posted = Posted {
                 channel: *channel,
@@ -154,10 +173,18 @@ impl<T, M> Link<T, M> {
         Some(arrival)
     }
 
-    /// The head of a message has come whose bytes are to follow; true if they may be written to
-    /// where they belong.
-    pub fn begin(&mut self, posted: &Posted) -> bool {
-        self.lanes.counts(posted.lane) && self.rx(posted.channel).begin(posted.seq, posted.lane)
+    /// The head of a message has come whose bytes are to follow: `Now` if they may be written to
+    /// where they belong; `None`: by a lane that doesn't count any more.
+    pub fn begin(&mut self, posted: &Posted) -> Option<Arrival> {
+        if !self.lanes.counts(posted.lane) {
+            return None;
+        }
+        Some(self.rx(posted.channel).begin(posted.seq, posted.lane))
+    }
+
+    /// All up to these has arrived here, by channel.
+    pub fn received(&self) -> [Seq; 2] {
+        self.upto()
     }
 
     pub fn acks(&mut self) -> &mut Acks {

@@ -119,9 +119,10 @@ impl Side {
         let Some(id) = self.link.lanes.live(lane) else {
             return;
         };
-        let Some(posted) = self.link.offer(channel, 8, id) else {
+        if !self.link.has_room(channel, 8) {
             return;
-        };
+        }
+        let posted = self.link.offer(channel, id);
         let value = self.posted[channel as usize];
         self.posted[channel as usize] += 1;
         self.link.sent(&posted, value, 8);

@@ -123,17 +123,20 @@ impl<M> Receiver<M> {
         }
     }
 
-    /// The head of a message has come by `lane`. True if its bytes may be written to where they
-    /// belong as they come; [`Receiver::arrive`] tells when they have.
-    pub fn begin(&mut self, seq: Seq, lane: LaneId) -> bool {
-        if self.judge(seq) != Arrival::Now {
-            return false;
+    /// The head of a message has come by `lane`. `Now`: its bytes may be written to where they
+    /// belong as they come, and [`Receiver::arrive`] tells when they have.
+    pub fn begin(&mut self, seq: Seq, lane: LaneId) -> Arrival {
+        let arrival = self.judge(seq);
+        if arrival != Arrival::Now {
+            return arrival;
         }
         match self.slots.get((seq - self.next) as usize) {
-            Some(Slot::Coming(other)) => *other == lane,
+            Some(Slot::Coming(other)) if *other == lane => Arrival::Now,
+            // Another lane brings it already.
+            Some(Slot::Coming(_)) => Arrival::Duplicate,
             _ => {
                 self.set(seq, Slot::Coming(lane));
-                true
+                Arrival::Now
             }
         }
     }
@@ -228,12 +231,13 @@ mod tests {
     #[test]
     fn a_place_belongs_to_one_lane_until_that_is_down() {
         let mut rx = Receiver::<()>::new(Channel::Bulk);
-        assert!(rx.begin(2, A) && rx.begin(2, A) && !rx.begin(2, B));
+        use Arrival::*;
+        assert_eq!([rx.begin(2, A), rx.begin(2, A)], [Now, Now]);
+        assert_eq!(rx.begin(2, B), Duplicate);
         rx.lane_down(A);
-        assert!(rx.begin(2, B));
-        assert_eq!(rx.arrive(2), Arrival::Now);
-        assert!(!rx.begin(2, B));
+        assert_eq!(rx.begin(2, B), Now);
+        assert_eq!((rx.arrive(2), rx.begin(2, B)), (Now, Duplicate));
         let mut ordered = Receiver::<()>::new(Channel::Ordered);
-        assert!(!ordered.begin(2, A) && ordered.begin(1, A));
+        assert_eq!([ordered.begin(2, A), ordered.begin(1, A)], [Hold, Now]);
     }
 }

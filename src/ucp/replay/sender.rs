@@ -39,6 +39,8 @@ pub struct Sender<T> {
     entries: VecDeque<Entry<T>>,
     bytes: usize,
     ready: usize,
+    /// No entry before this index is ready.
+    ready_from: usize,
 }
 
 impl<T> Sender<T> {
@@ -49,6 +51,7 @@ impl<T> Sender<T> {
             entries: VecDeque::new(),
             bytes: 0,
             ready: 0,
+            ready_from: 0,
         }
     }
 
@@ -79,6 +82,28 @@ impl<T> Sender<T> {
         seq
     }
 
+    /// The same for a message that no lane has taken: it is sent later, as a replay is.
+    pub fn queue(&mut self, item: T, bytes: usize) -> Seq {
+        let seq = self.next();
+        if self.ready == 0 {
+            self.ready_from = self.entries.len();
+        }
+        self.ready += 1;
+        self.bytes += bytes;
+        self.entries.push_back(Entry {
+            item,
+            bytes,
+            place: Whereabouts::Ready,
+        });
+        seq
+    }
+
+    /// Whether anything is to be sent again.
+    #[inline]
+    pub fn has_replays(&self) -> bool {
+        self.ready != 0
+    }
+
     /// The number of the last message: a flush that begins now waits for it.
     pub fn last(&self) -> Seq {
         self.next() - 1
@@ -104,6 +129,7 @@ impl<T> Sender<T> {
                 return;
             };
             self.base += 1;
+            self.ready_from = self.ready_from.saturating_sub(1);
             self.bytes -= entry.bytes;
             if entry.place == Whereabouts::Ready {
                 self.ready -= 1;
@@ -117,7 +143,7 @@ impl<T> Sender<T> {
         self.acked(state.upto, done);
         for (first, last) in &state.ranges {
             let from = first.saturating_sub(self.base) as usize;
-            let upto = (last + 1).saturating_sub(self.base) as usize;
+            let upto = last.saturating_add(1).saturating_sub(self.base) as usize;
             for entry in self.entries.iter_mut().take(upto).skip(from) {
                 if entry.place == Whereabouts::Ready {
                     self.ready -= 1;
@@ -142,19 +168,22 @@ impl<T> Sender<T> {
             if entry.place == Whereabouts::Limbo(lane) {
                 entry.place = Whereabouts::Ready;
                 self.ready += 1;
+                self.ready_from = 0;
             }
         }
     }
 
     /// The first message that is to be sent again.
-    pub fn next_replay(&self) -> Option<(Seq, &T)> {
+    pub fn next_replay(&mut self) -> Option<(Seq, &mut T)> {
         if self.ready == 0 {
             return None;
         }
-        let ready = |entry: &&Entry<T>| entry.place == Whereabouts::Ready;
-        let index = self.entries.iter().position(|entry| ready(&entry))?;
-        let entry = self.entries.get(index)?;
-        Some((self.base + index as u64, &entry.item))
+        let from = self.ready_from;
+        let ready = |entry: &Entry<T>| entry.place == Whereabouts::Ready;
+        let index = from + self.entries.iter().skip(from).position(ready)?;
+        self.ready_from = index;
+        let entry = self.entries.get_mut(index)?;
+        Some((self.base + index as u64, &mut entry.item))
     }
 
     /// Message `seq` has been given to `lane` again.
@@ -235,7 +264,8 @@ mod tests {
         tx.push(3, 1, A);
         tx.push(4, 1, A);
         tx.lane_down(A);
-        assert_eq!(tx.next_replay(), None, "not before the peer has answered");
+        assert!(!tx.has_replays(), "not before the peer has answered");
+        tx.queue(5, 1);
         let state = Arrived {
             upto: 0,
             ranges: [(3, 3)].into_iter().collect(),
@@ -247,7 +277,7 @@ mod tests {
             again.push((seq, *item));
             tx.resent(seq, B);
         }
-        assert_eq!(again, [(1, 1), (4, 4)]);
+        assert_eq!(again, [(1, 1), (4, 4), (5, 5)]);
     }
 
     #[test]
@@ -256,7 +286,7 @@ mod tests {
         tx.push(1, 1, A);
         let state = Arrived {
             upto: 0,
-            ranges: [(9, 3), (0, u64::MAX - 1), (5, 5)].into_iter().collect(),
+            ranges: [(9, 3), (0, u64::MAX), (5, 5)].into_iter().collect(),
         };
         tx.arrived(&state, |_| {});
         assert_eq!(tx.next_replay(), None);

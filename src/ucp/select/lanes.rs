@@ -76,6 +76,8 @@ pub struct Lanes {
     pub rndv_put: Option<LaneIdx>,
     /// The lane asked for the peer's life, with error handling.
     pub keepalive: Option<LaneIdx>,
+    /// Messages are numbered and survive the loss of any of `am_bw`; nothing else is used.
+    pub numbered: bool,
 }
 
 /// What the endpoint must be able to do.
@@ -87,8 +89,11 @@ pub struct Requirements {
     pub wakeup: bool,
     /// Processes of the host that share its devices (`UCX_NUM_PPN`).
     pub ppn: usize,
-    /// Most lanes for large transfers by active messages (`UCX_MAX_EAGER_RAILS`).
+    /// Most lanes for large transfers by active messages (`UCX_MAX_RNDV_RAILS`).
     pub max_am_rails: usize,
+    /// Lanes replace each other: all that there are, slow ones too, and none that isn't for active
+    /// messages.
+    pub failover: bool,
 }
 
 impl Default for Requirements {
@@ -98,6 +103,7 @@ impl Default for Requirements {
             wakeup: false,
             ppn: 1,
             max_am_rails: 1,
+            failover: false,
         }
     }
 }
@@ -142,8 +148,11 @@ pub fn select(
     let am_lane = lanes.add(best, LaneUse::AM);
     let am_bw = add_rails(&mut lanes, &mut am, requirements);
 
-    let get = best_rma(&pairs, local, remote, IfaceCaps::GET_ZCOPY, requirements);
-    let put = best_rma(&pairs, local, remote, IfaceCaps::PUT_ZCOPY, requirements);
+    let rma = |cap| {
+        let wanted = !requirements.failover;
+        wanted.then(|| best_rma(&pairs, local, remote, cap, requirements))?
+    };
+    let (get, put) = (rma(IfaceCaps::GET_ZCOPY), rma(IfaceCaps::PUT_ZCOPY));
     let rndv_get = get.map(|pair| lanes.add(pair, LaneUse::RMA_BW));
     let rndv_put = put.map(|pair| lanes.add(pair, LaneUse::RMA_BW));
     let keepalive = requirements
@@ -157,6 +166,7 @@ pub fn select(
         rndv_get,
         rndv_put,
         keepalive,
+        numbered: requirements.failover,
     })
 }
 
@@ -327,7 +337,11 @@ fn add_rails(
     let mut used: SmallVec<[(u8, u8); 4]> = SmallVec::new();
     let enough = ranked.first().map_or(0.0, bandwidth) / 2.0;
     for pair in ranked.iter() {
-        if rails.len() >= need.max_am_rails.clamp(1, MAX_LANES / 2) {
+        let most = match need.failover {
+            true => MAX_LANES,
+            false => need.max_am_rails.clamp(1, MAX_LANES / 2),
+        };
+        if rails.len() >= most {
             break;
         }
         let device = (
@@ -335,7 +349,7 @@ fn add_rails(
             at(remote, pair.remote).map_or(0, |tl| tl.dev_index),
         );
         let seen = used.iter().any(|(l, d)| *l == device.0 || *d == device.1);
-        if seen || bandwidth(pair) < enough {
+        if seen || (bandwidth(pair) < enough && !need.failover) {
             continue;
         }
         used.push(device);

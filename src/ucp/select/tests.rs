@@ -431,7 +431,7 @@ proptest! {
         max_am_rails in 0usize..20,
     ) {
         let host = host();
-        let requirements = Requirements { err_handling, wakeup, max_am_rails, ppn: 0 };
+        let requirements = Requirements { err_handling, wakeup, max_am_rails, ppn: 0, failover: false };
         let ok = |l: usize, r: usize| reachable[l * 6 + r];
         let Ok(lanes) = lanes_if(&host, requirements, ok) else { return Ok(()) };
         for lane in &lanes.all {

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod amsg;
+pub mod numbered;
 pub mod rma;
 pub mod rndv;
 pub mod sockaddr;
@@ -61,6 +62,10 @@ pub mod am {
     pub const FLUSH: u8 = 20;
     /// The answer to a `FLUSH`, or a refused `GET`.
     pub const ONE_SIDED_ANSWER: u8 = 21;
+    /// Any of the others with a number, between endpoints that survive the loss of a lane.
+    pub const NUMBERED: u8 = 26;
+    /// About numbers and lanes.
+    pub const LINK: u8 = 27;
 }
 
 /// Reads integers off the front of a header.
@@ -76,6 +81,10 @@ impl<'a> Reader<'a> {
 
     pub fn u8(&mut self) -> Option<u8> {
         self.take().map(u8::from_ne_bytes)
+    }
+
+    pub fn u16(&mut self) -> Option<u16> {
+        self.take().map(u16::from_ne_bytes)
     }
 
     pub fn u32(&mut self) -> Option<u32> {

@@ -1,6 +1,7 @@
 //! Connecting endpoints.
 
 use super::{Origin, Reader, Writer};
+use crate::ucp::replay::{LaneId, MAX_LANES};
 
 /// What a `WIREUP` message says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,6 +13,8 @@ pub enum Kind {
     Closed = 2,
     /// The same, and "what was in flight is given up".
     Aborted = 3,
+    /// As `Request`, the first message of a lane: what follows on it is numbered.
+    Lane = 4,
 }
 
 /// Header of `WIREUP`.
@@ -41,6 +44,7 @@ impl Wireup {
             1 => Kind::Request,
             2 => Kind::Closed,
             3 => Kind::Aborted,
+            4 => Kind::Lane,
             _ => return None,
         };
         let origin = Origin {
@@ -51,3 +55,19 @@ impl Wireup {
         Some((Wireup { kind, origin, to }, r.0))
     }
 }
+
+/// Follows a header of the kind `Lane`, before the address: which lane of the sender's.
+pub fn encode_lane(lane: LaneId, w: &mut Writer<'_>) {
+    w.u8(lane.lane).u8(0).bytes(&lane.epoch.to_ne_bytes());
+}
+
+/// The lane, and what follows it.
+pub fn decode_lane(data: &[u8]) -> Option<(LaneId, &[u8])> {
+    let mut r = Reader(data);
+    let (lane, _) = (r.u8()?, r.u8()?);
+    let epoch = r.u16()?;
+    (usize::from(lane) < MAX_LANES).then_some((LaneId { lane, epoch }, r.0))
+}
+
+/// Bytes of it.
+pub const LANE_LEN: usize = 4;

@@ -4,7 +4,7 @@ pub mod attempts;
 pub mod sockaddr;
 
 use crate::ucp::address;
-use crate::ucp::wire::wireup::{Kind, Wireup};
+use crate::ucp::wire::wireup::{Kind, Wireup, decode_lane};
 use crate::ucp::worker::Worker;
 
 /// A `WIREUP` message has arrived.
@@ -17,6 +17,14 @@ pub fn on_message(worker: &Worker, data: &[u8]) -> Option<()> {
     match header.kind {
         Kind::Closed => worker.peer_closed(header.origin, false),
         Kind::Aborted => worker.peer_closed(header.origin, true),
+        Kind::Lane => {
+            let (lane, packed) = decode_lane(packed)?;
+            let address = address::decode(packed).ok()?;
+            if address.uuid != header.origin.worker {
+                return None;
+            }
+            worker.on_lane(header.origin, &address, lane)?;
+        }
         Kind::Request => {
             let address = address::decode(packed).ok()?;
             if address.uuid != header.origin.worker {

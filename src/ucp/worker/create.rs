@@ -13,6 +13,7 @@ use crate::ucp::address::{self, AddressFlags, TlAddress, TlId, WorkerAddress};
 use crate::ucp::am::ActiveMessages;
 use crate::ucp::context::{Context, Features, OpenIface};
 use crate::ucp::ep::Wired;
+use crate::ucp::failover::Links;
 use crate::ucp::request::RequestPool;
 use crate::ucp::tag::TagMatching;
 use crate::ucp::wire::sockaddr::BY_SOCKADDR;
@@ -132,6 +133,7 @@ impl Worker {
             alarm: Default::default(),
             near_with_errors: Cell::new(false),
             not_yet_wired: Wired::not_yet(),
+            links: Links::default(),
             stream_ready: RefCell::default(),
             context,
         });
@@ -210,6 +212,8 @@ impl Worker {
         for req in posted {
             drop(req.take_op());
         }
+        self.acknowledge_all();
+        self.links.clear();
         self.cm.end();
         self.blocked.borrow_mut().clear();
         self.failed.borrow_mut().clear();

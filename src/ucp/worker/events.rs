@@ -28,11 +28,15 @@ impl Events for Worker {
         match id {
             am::RNDV_DATA => rndv::stream::place(self, header, offset, total),
             am::PUT => rma::target::place(self, header, offset, total),
+            am::NUMBERED => self.place_numbered(header, offset, total),
             _ => Place::Copy,
         }
     }
 
     fn placed(&self, id: u8, header: &[u8], total: usize) {
+        if id == am::NUMBERED && self.placed_numbered(header, total).is_none() {
+            return self.bad_message(id, total);
+        }
         if id == am::PUT {
             self.hold_placed(None);
         }
@@ -89,6 +93,9 @@ impl Events for Worker {
     }
 
     fn ep_failed(&self, ep_token: u64, error: Error) {
+        if self.link_lane_failed(ep_token, error) {
+            return;
+        }
         let ep = self.endpoints.borrow().get(&ep_token).cloned();
         if let Some(ep) = ep
             && !ep.try_another_way(error)
@@ -119,6 +126,8 @@ impl Worker {
             am::ATOMIC_REPLY => amo::target::on_reply(self, data),
             am::FLUSH => rma::target::on_flush(self, data),
             am::ONE_SIDED_ANSWER => rma::answer::on_answer(self, data),
+            am::NUMBERED => self.on_numbered(data),
+            am::LINK => self.on_link(data),
             am::WIREUP => crate::ucp::wireup::on_message(self, data),
             _ => None,
         }

@@ -116,6 +116,7 @@ impl Tour {
 impl Worker {
     /// Checks peers, if it is time.
     pub(super) fn keep_alive(&self, now: Instant) {
+        self.links.hurry();
         let Keepalive { all, awaited } = &self.keepalive;
         let woken = self.alarm.take_due();
         if awaited.is_due(now, woken) && (self.awaits_something() || self.watches_host()) {

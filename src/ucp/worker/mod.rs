@@ -34,6 +34,7 @@ use crate::sys::event::EventSet;
 use crate::ucp::am::ActiveMessages;
 use crate::ucp::context::{Context, OpenIface};
 use crate::ucp::ep::{Endpoint, EpConfig, Wired};
+use crate::ucp::failover::Links;
 use crate::ucp::mem::Memory;
 use crate::ucp::proto::key::Counts;
 use crate::ucp::request::{Callback, ReqRef, RequestPool, TagInfo};
@@ -143,6 +144,8 @@ pub struct Worker {
     near_with_errors: Cell<bool>,
     /// What endpoints without a known peer have for lanes.
     not_yet_wired: Wired,
+    /// Connections whose messages are numbered.
+    pub(in crate::ucp) links: Links,
     /// Tokens of endpoints that have stream data.
     pub(in crate::ucp) stream_ready: RefCell<VecDeque<u64>>,
 }
@@ -161,6 +164,11 @@ impl Worker {
     /// What clients are told apart by at their server, `UCP_WORKER_PARAM_FIELD_CLIENT_ID`.
     pub fn client_id(&self) -> u64 {
         self.client_id
+    }
+
+    /// Progress has more to do than to poll.
+    pub(in crate::ucp) fn note_work(&self) {
+        self.has_work.set(true);
     }
 
     pub(in crate::ucp) fn not_yet_wired(&self) -> &Wired {

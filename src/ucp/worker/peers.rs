@@ -88,8 +88,39 @@ impl Worker {
         Ok(())
     }
 
+    /// A peer's endpoint numbers its messages, and so does the one that answers it. One that is here
+    /// already and doesn't will at least hear them once each.
+    pub(in crate::ucp) fn peer_numbers(
+        &self,
+        origin: Origin,
+        address: &WorkerAddress<'_>,
+    ) -> Result<()> {
+        let Some(this) = self.this.upgrade() else {
+            return Ok(());
+        };
+        if origin.conn & BY_SOCKADDR != 0 {
+            self.peer_connected(origin, address)?;
+        }
+        if self.links.find(origin).is_some() {
+            return Ok(());
+        }
+        match self.endpoint_of(origin) {
+            Some(ep) => {
+                ep.set_announced(true);
+                ep.hear_numbers(address)
+            }
+            None => {
+                Endpoint::create_numbered(&this, address, origin.conn, EpOptions::default())?;
+                Ok(())
+            }
+        }
+    }
+
     /// A peer has closed its endpoint; `aborted`: what was in flight there was given up.
     pub fn peer_closed(&self, origin: Origin, aborted: bool) {
+        if let Some(link) = self.links.find(origin) {
+            link.peer_has_closed();
+        }
         // It may have sent them to an endpoint that is closed here.
         self.end_parts_from(origin, Error::ConnectionReset);
         let Some(ep) = self.endpoint_of(origin) else {
@@ -144,6 +175,9 @@ impl Worker {
             self.cm.forget_endpoint(ep.token());
         }
         let origin = ep.peer_origin();
+        if let Some(link) = self.links.find(origin) {
+            link.orphan(ep.token());
+        }
         self.am.forget_origin(origin);
         let mut by_origin = self.by_origin.borrow_mut();
         if by_origin

@@ -161,7 +161,10 @@ impl Worker {
             ep.end_failed();
             count += 1;
         }
-        let idle = self.blocked.borrow().is_empty() && self.failed.borrow().is_empty();
+        count += self.serve_links();
+        let idle = self.blocked.borrow().is_empty()
+            && self.failed.borrow().is_empty()
+            && self.links.is_idle();
         self.has_work.set(!idle);
         count
     }

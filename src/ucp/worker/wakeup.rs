@@ -52,6 +52,7 @@ impl Worker {
     /// `ucp_worker_arm`: `Busy` when there is something to do already.
     pub fn arm(&self) -> Result<()> {
         let events = self.event_set()?;
+        self.acknowledge_all();
         let signalled = events.clear();
         if signalled
             || !self.failed.borrow().is_empty()

@@ -51,6 +51,7 @@ pub fn tables() -> &'static [&'static Table] {
         &ucp::config_table::UCP,
         &uct::config_table::CMA_MD,
         &uct::config_table::CMA,
+        &ucp::failover::FAILOVER,
         &uct::fault::FAULT,
     ];
     TABLES

@@ -1,0 +1,197 @@
+//! What protocols call: a lane like any other.
+
+use smallvec::SmallVec;
+
+use super::kept::{Kept, Label};
+use super::{Reliable, Waiting};
+use crate::ucp::replay::Channel;
+use crate::ucp::wire::am;
+use crate::ucp::wire::numbered::{Numbered, Say};
+use crate::ucs::status::{Error, Result};
+use crate::uct::{Ep, IoVec, Post, Which};
+
+impl Reliable {
+    /// Whether a copied message of `len` bytes may be taken now.
+    #[inline]
+    fn takes(&self, len: usize) -> Result<bool> {
+        if self.lost.get() {
+            return Err(Error::ConnectionReset);
+        }
+        let link = self.link.borrow();
+        Ok(!link.has_replays() && link.has_room(Channel::Ordered, Numbered::LEN + len))
+    }
+
+    /// Takes a message that `pack` writes. It has been taken when this returns, whether a lane has
+    /// room or not: what it was packed from may have moved on.
+    fn take(&self, id: u8, max_len: usize, pack: impl FnOnce(&mut [u8]) -> usize) {
+        let mut bytes = self.pool.get(Numbered::LEN + max_len);
+        let len = match bytes.get_mut(Numbered::LEN..) {
+            Some(body) => pack(body).min(max_len),
+            None => 0,
+        };
+        bytes.truncate(Numbered::LEN + len);
+        let cost = bytes.len();
+        self.transmit(id, Kept::Copy(bytes), cost);
+    }
+
+    fn transmit(&self, id: u8, mut kept: Kept, cost: usize) {
+        let label = Label {
+            origin: self.origin,
+            id,
+            urgent: self.turns.sent(id),
+        };
+        let mut link = self.link.borrow_mut();
+        let first = self.first.get();
+        let lane = first.and_then(|first| link.lanes.live(first));
+        if let (Some(lane), false) = (lane, link.has_replays())
+            && let Some(rail) = self.rails.get(usize::from(lane.lane))
+        {
+            let posted = link.offer(Channel::Ordered, lane);
+            kept.label(label, &posted);
+            if rail.post(&kept) {
+                link.sent(&posted, kept, cost);
+                drop(link);
+                return self.list();
+            }
+        }
+        // The label says what it is; the numbers on it are renewed when it goes.
+        let nowhere = crate::ucp::replay::LaneId { lane: 0, epoch: 0 };
+        kept.label(label, &link.offer(Channel::Ordered, nowhere));
+        link.queued(Channel::Ordered, kept, cost);
+        drop(link);
+        self.list();
+    }
+
+    /// Sends a payload from where it is. It is done with when the peer has acknowledged it.
+    fn in_place(&self, id: u8, header: &[u8], iov: &[IoVec], token: u64) -> Result<Post> {
+        if self.lost.get() {
+            return Err(Error::ConnectionReset);
+        }
+        let channel = match id {
+            am::RNDV_DATA => Channel::Bulk,
+            _ => Channel::Ordered,
+        };
+        let label = Label {
+            origin: self.origin,
+            id,
+            urgent: true,
+        };
+        let cost = iov.iter().map(|part| part.len).sum();
+        let mut link = self.link.borrow_mut();
+        if link.has_replays() || !link.has_room(channel, cost) {
+            return Ok(Post::NoResource);
+        }
+        let mut head: SmallVec<[u8; 96]> = SmallVec::from_elem(0, Numbered::LEN);
+        head.extend_from_slice(header);
+        let mut kept = Kept::InPlace {
+            head,
+            iov: SmallVec::from_slice(iov),
+            token,
+        };
+        for index in self.order(&link, channel) {
+            let (Some(lane), Some(rail)) =
+                (link.lanes.live(index), self.rails.get(usize::from(index)))
+            else {
+                continue;
+            };
+            let posted = link.offer(channel, lane);
+            kept.label(label, &posted);
+            if rail.post(&kept) {
+                rail.count(cost);
+                link.sent(&posted, kept, cost);
+                drop(link);
+                self.list();
+                return Ok(Post::Pending);
+            }
+        }
+        Ok(Post::NoResource)
+    }
+}
+
+impl Ep for Reliable {
+    fn am_short(&self, id: u8, header: u64, payload: &[u8]) -> Result<Post> {
+        let len = 8 + payload.len();
+        if !self.takes(len)? {
+            return Ok(Post::NoResource);
+        }
+        self.take(id, len, |to| {
+            if let Some((head, body)) = to.split_first_chunk_mut::<8>() {
+                *head = header.to_ne_bytes();
+                body.copy_from_slice(payload);
+            }
+            len
+        });
+        Ok(Post::Done)
+    }
+
+    fn am_bcopy(
+        &self,
+        id: u8,
+        max_len: usize,
+        pack: &mut dyn FnMut(&mut [u8]) -> usize,
+    ) -> Result<Post> {
+        if !self.takes(max_len)? {
+            return Ok(Post::NoResource);
+        }
+        self.take(id, max_len, pack);
+        Ok(Post::Done)
+    }
+
+    fn am_zcopy(&self, id: u8, header: &[u8], iov: &[IoVec], token: u64) -> Result<Post> {
+        self.in_place(id, header, iov, token)
+    }
+
+    /// All that was sent before has arrived, by whatever lane.
+    fn flush(&self, token: u64) -> Result<Post> {
+        if self.lost.get() {
+            return Err(Error::ConnectionReset);
+        }
+        let point = {
+            let link = self.link.borrow();
+            if link.is_quiet() {
+                return Ok(Post::Done);
+            }
+            link.flush_point()
+        };
+        if token == 0 {
+            // Only asked whether there is anything to wait for.
+            return Ok(Post::Pending);
+        }
+        self.flushes.borrow_mut().push(Waiting { point, token });
+        let acks = self.link.borrow().received();
+        self.say(Say::Acks { acks, want: true });
+        Ok(Post::Pending)
+    }
+
+    /// What is in place can't be sent again from now on; nothing is promised to who gives up.
+    fn let_go(&self, which: Which) -> bool {
+        let mut found = false;
+        for kept in self.link.borrow_mut().items_mut() {
+            if let Kept::InPlace { token, .. } = kept
+                && which.includes(*token)
+            {
+                *kept = Kept::Gone;
+                found = true;
+            }
+        }
+        if found {
+            // Lanes don't know whose bytes they have.
+            for lane in self.rails.iter().filter_map(|rail| rail.lane()) {
+                lane.let_go(Which::All);
+            }
+        }
+        found
+    }
+
+    /// Alive if any lane is.
+    fn check(&self) -> Result<()> {
+        let mut result = Err(Error::ConnectionReset);
+        for lane in self.rails.iter().filter_map(|rail| rail.lane()) {
+            match lane.check() {
+                Ok(()) => return Ok(()),
+                Err(error) => result = Err(error),
+            }
+        }
+        result
+    }
+}

@@ -1,0 +1,226 @@
+//! Endpoints that survive the loss of a lane: every message is numbered, kept until the peer has
+//! acknowledged it, and sent again by another lane if its own dies.
+//!
+//! [`Reliable`] looks like a lane to the protocols above, and has all lanes to the peer below. The
+//! logic is [`crate::ucp::replay`]'s; here are the bytes, the lanes, and the clock.
+//!
+//! | file | what |
+//! |---|---|
+//! | `lane` | what protocols call |
+//! | `kept` | messages that are kept |
+//! | `rails` | the lanes: opened, lost, found dead, opened again |
+//! | `hear` | what comes in |
+//! | `serve` | what is done in the course of progress |
+//! | `turns` | when acknowledgements can wait for an answer |
+//! | `worker` | the worker's part |
+#![forbid(unsafe_code)]
+
+mod config;
+mod hear;
+mod kept;
+mod lane;
+mod rails;
+mod serve;
+mod turns;
+mod worker;
+
+use core::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::{Rc, Weak};
+use std::time::Duration;
+
+use smallvec::SmallVec;
+
+pub use config::FAILOVER;
+pub use kept::Overhead;
+pub use rails::Way;
+pub use worker::Links;
+
+use crate::ucp::replay::{Limits, Link, Seq};
+use crate::ucp::wire::Origin;
+use crate::ucp::wire::numbered::Say;
+use crate::ucp::worker::Worker;
+use crate::ucs::config::Config;
+use crate::ucs::status::{Error, Result};
+use kept::{Held, Kept, Pool};
+use rails::Rail;
+use turns::Turns;
+
+/// Pieces of large transfers that may be unacknowledged; they are not copied.
+const BULK: Limits = Limits {
+    messages: 64,
+    bytes: usize::MAX,
+};
+
+/// The variables that matter here.
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    /// A lane whose bytes are not acknowledged for this long is dead, if there is another.
+    detect: Duration,
+    /// The same for the last lane.
+    detect_last: Duration,
+    /// Dead lanes are tried again after this.
+    recovery: Duration,
+    /// Lanes that share large transfers.
+    rails: usize,
+    /// Bytes of messages that wait for their acknowledgement.
+    buffer: usize,
+}
+
+impl Settings {
+    fn read(config: &Config) -> Settings {
+        let time = |name: &str| {
+            let seconds = config.time(name);
+            Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+        };
+        let detect = time("FAILOVER_DETECT_TIME").max(Duration::from_millis(100));
+        Settings {
+            detect,
+            detect_last: time("KEEPALIVE_INTERVAL").saturating_mul(3).max(detect),
+            recovery: time("FAILOVER_RECOVERY_INTERVAL").max(Duration::from_millis(10)),
+            rails: (config.uint("MAX_RNDV_RAILS") as usize).max(1),
+            buffer: config.size("FAILOVER_BUFFER").max(64 << 10),
+        }
+    }
+}
+
+/// A flush that waits until all up to `point` is acknowledged.
+#[derive(Clone, Copy)]
+struct Waiting {
+    point: [Seq; 2],
+    token: u64,
+}
+
+/// All lanes of one endpoint, as one that can't be lost while any of them is left.
+pub struct Reliable {
+    this: Weak<Reliable>,
+    worker: Weak<Worker>,
+    /// Names it in the tokens of its lanes.
+    token: u64,
+    origin: Origin,
+    peer: Origin,
+    /// The endpoint; 0 when that is closed.
+    ep_token: Cell<u64>,
+    /// In the order of preference; the index is the number of the lane.
+    rails: Box<[Rail]>,
+    /// The lane for messages that keep their order.
+    first: Cell<Option<u8>>,
+    link: RefCell<Link<Kept, Held>>,
+    pool: Pool,
+    flushes: RefCell<SmallVec<[Waiting; 2]>>,
+    /// What no lane had room for.
+    unsaid: RefCell<VecDeque<Say>>,
+    turns: Turns,
+    /// Something may be on its way by a lane that is dead.
+    wary: Cell<bool>,
+    /// In the worker's list of those to be served.
+    listed: Cell<bool>,
+    /// The peer has closed its end.
+    peer_closed: Cell<bool>,
+    lost: Cell<bool>,
+    settings: Settings,
+}
+
+impl Reliable {
+    /// Opens `ways`, best first, to the peer's endpoint `peer`.
+    ///
+    /// # Errors
+    /// That of the last way if none could be opened.
+    pub fn open(
+        worker: &Worker,
+        origin: Origin,
+        peer: Origin,
+        ep_token: u64,
+        ways: Vec<Way>,
+    ) -> Result<Rc<Reliable>> {
+        let settings = Settings::read(&worker.context().config);
+        let ordered = Limits {
+            messages: 1024,
+            bytes: settings.buffer,
+        };
+        let reliable = Rc::new_cyclic(|this| Reliable {
+            this: this.clone(),
+            worker: worker.this.clone(),
+            token: worker.links.next_token(),
+            origin,
+            peer,
+            ep_token: Cell::new(ep_token),
+            rails: ways.into_iter().map(Rail::new).collect(),
+            first: Cell::new(None),
+            link: RefCell::new(Link::new([ordered, BULK])),
+            pool: Pool::default(),
+            flushes: RefCell::default(),
+            unsaid: RefCell::default(),
+            turns: Turns::default(),
+            wary: Cell::new(true),
+            listed: Cell::new(false),
+            peer_closed: Cell::new(false),
+            lost: Cell::new(false),
+            settings,
+        });
+        reliable.open_all(worker)?;
+        worker.links.insert(reliable.clone());
+        reliable.list();
+        Ok(reliable)
+    }
+
+    /// The peer's side of the connection.
+    pub fn peer(&self) -> Origin {
+        self.peer
+    }
+
+    /// The endpoint that uses it now; the last one has been closed.
+    pub fn adopt(&self, ep_token: u64) {
+        self.ep_token.set(ep_token);
+    }
+
+    /// The endpoint is gone. What the peer still sends is heard, until it closes its end too.
+    pub fn orphan(&self, ep_token: u64) {
+        if self.ep_token.get() == ep_token {
+            self.ep_token.set(0);
+            self.list();
+        }
+    }
+
+    /// The peer has closed its end.
+    pub fn peer_has_closed(&self) {
+        self.peer_closed.set(true);
+        self.list();
+    }
+
+    /// All ways to the peer are lost.
+    fn lose(&self, error: Error) {
+        if self.lost.replace(true) {
+            return;
+        }
+        self.first.set(None);
+        self.unsaid.borrow_mut().clear();
+        self.flushes.borrow_mut().clear();
+        self.link.borrow_mut().abandon(drop);
+        for rail in &self.rails {
+            drop(rail.lane.take());
+        }
+        let Some(worker) = self.worker.upgrade() else {
+            return;
+        };
+        worker.links.remove(self);
+        if let Some(ep) = worker.endpoint_by_token(self.ep_token.get()) {
+            ep.fail(error);
+        }
+    }
+}
+
+impl Drop for Reliable {
+    fn drop(&mut self) {
+        let counts = self.link.get_mut().counts;
+        if counts.deaths != 0 || counts.duplicates != 0 {
+            crate::ucs_info!(
+                "failover to worker {:x}: {} lanes lost, {} messages sent again, {} duplicates dropped",
+                self.peer.worker,
+                counts.deaths,
+                counts.replays,
+                counts.duplicates
+            );
+        }
+    }
+}

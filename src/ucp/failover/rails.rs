@@ -1,0 +1,358 @@
+//! The lanes below: opened, lost, found dead, opened again.
+
+use core::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use smallvec::SmallVec;
+
+use super::Reliable;
+use super::kept::{Held, Kept};
+use crate::ucp::replay::{Channel, Link};
+use crate::ucp::wire::numbered::Say;
+use crate::ucp::wire::{am, wireup};
+use crate::ucp::worker::Worker;
+use crate::ucs::status::{Error, Result};
+use crate::uct::{Ep, EpParams, IfaceCaps, Post, Vitals};
+
+/// A lane that has not answered for this long since it was opened is given up.
+const TRY_TIME: Duration = Duration::from_secs(5);
+/// Lanes that fail sooner than this after they were opened are opened again later and later.
+const LONGEST_PAUSE: u32 = 32;
+
+/// From an interface of ours to one of the peer's.
+#[derive(Clone, Debug)]
+pub struct Way {
+    /// Index of the worker's interface.
+    pub local: u8,
+    pub device_addr: Box<[u8]>,
+    pub iface_addr: Box<[u8]>,
+    /// Bytes per second.
+    pub bandwidth: f64,
+}
+
+/// A way, and the lane on it while there is one.
+pub struct Rail {
+    way: Way,
+    pub lane: RefCell<Option<Rc<dyn Ep>>>,
+    /// It can send from where the bytes are.
+    in_place: Cell<bool>,
+    /// Time that what was given to it takes, in seconds.
+    load: Cell<f64>,
+    stall: Cell<Stall>,
+    /// When it was opened, or lost.
+    since: Cell<Option<Instant>>,
+    /// Times in a row that it was lost without having been proven.
+    failures: Cell<u32>,
+}
+
+/// For how long nothing has moved.
+#[derive(Clone, Copy, Default)]
+struct Stall {
+    since: Option<Instant>,
+    acked: u64,
+}
+
+impl Stall {
+    /// Takes a look. How long the kernel has sent the same bytes again and again.
+    fn look(&mut self, vitals: Vitals, now: Instant) -> Duration {
+        let moving = vitals.up && (!vitals.unacked || vitals.retransmits < 2);
+        if moving || self.acked != vitals.acked || self.since.is_none() {
+            *self = Stall {
+                since: Some(now),
+                acked: vitals.acked,
+            };
+        }
+        self.since.map_or(Duration::ZERO, |since| now - since)
+    }
+}
+
+impl Rail {
+    pub fn new(way: Way) -> Rail {
+        Rail {
+            way,
+            lane: RefCell::default(),
+            in_place: Cell::new(false),
+            load: Cell::new(0.0),
+            stall: Cell::default(),
+            since: Cell::new(None),
+            failures: Cell::new(0),
+        }
+    }
+
+    pub fn lane(&self) -> Option<Rc<dyn Ep>> {
+        self.lane.borrow().clone()
+    }
+
+    /// Gives a message to the lane. False if that has no room, or is failing: then
+    /// [`Reliable::lane_failed`] hears of it soon.
+    #[inline]
+    pub fn post(&self, kept: &Kept) -> bool {
+        match &*self.lane.borrow() {
+            Some(lane) => matches!(
+                kept.send(&**lane, self.in_place.get()),
+                Ok(Post::Done | Post::Pending)
+            ),
+            None => false,
+        }
+    }
+
+    /// `bytes` were given to it.
+    pub fn count(&self, bytes: usize) {
+        let seconds = bytes as f64 / self.way.bandwidth.max(1.0);
+        self.load.set(self.load.get() + seconds);
+    }
+}
+
+impl Reliable {
+    /// The lanes to be tried for the next message of a channel, best first.
+    pub(super) fn order(&self, link: &Link<Kept, Held>, channel: Channel) -> SmallVec<[u8; 4]> {
+        let live = link.lanes.all_live().map(|id| id.lane);
+        if channel == Channel::Ordered {
+            return self.first.get().into_iter().collect();
+        }
+        let mut order: SmallVec<[u8; 4]> = live.take(self.settings.rails).collect();
+        let load = |lane: &u8| {
+            let rail = self.rails.get(usize::from(*lane));
+            rail.map_or(f64::INFINITY, |rail| rail.load.get())
+        };
+        order.sort_by(|a, b| load(a).total_cmp(&load(b)));
+        order
+    }
+
+    /// Nothing is under way: lanes start with equal chances again.
+    pub(super) fn forget_loads(&self) {
+        self.rails.iter().for_each(|rail| rail.load.set(0.0));
+    }
+
+    pub(super) fn choose_first(&self) {
+        let first = self.link.borrow().lanes.all_live().next();
+        self.first.set(first.map(|id| id.lane));
+    }
+
+    pub(super) fn open_all(&self, worker: &Worker) -> Result<()> {
+        let mut result = Err(Error::Unreachable);
+        for index in 0..self.rails.len() as u8 {
+            // The first is taken at its word: messages wait in it while it connects.
+            match self.open_lane(worker, index, result.is_err()) {
+                Ok(()) => result = Ok(()),
+                Err(error) if result.is_err() => result = Err(error),
+                Err(_) => {}
+            }
+        }
+        self.choose_first();
+        result
+    }
+
+    /// Begins a life of a lane: the first thing said on it is who we are.
+    fn open_lane(&self, worker: &Worker, index: u8, trusted: bool) -> Result<()> {
+        let rail = self.rails.get(usize::from(index)).ok_or(Error::NoDevice)?;
+        rail.since.set(Some(Instant::now()));
+        rail.stall.set(Stall::default());
+        let way = &rail.way;
+        let open = worker.ifaces().get(usize::from(way.local));
+        let iface = &open.ok_or(Error::NoDevice)?.iface;
+        let lane = iface.create_ep(&EpParams {
+            device_addr: &way.device_addr,
+            iface_addr: &way.iface_addr,
+            token: super::worker::lane_token(self.token, index),
+        })?;
+        let id = self.link.borrow_mut().lanes.open(index, trusted);
+        let id = id.ok_or(Error::Busy)?;
+        let header = wireup::Wireup {
+            kind: wireup::Kind::Lane,
+            origin: self.origin,
+            to: self.peer.worker,
+        };
+        let address = worker.address();
+        let len = wireup::Wireup::LEN + wireup::LANE_LEN + address.len();
+        let said = lane.am_bcopy(am::WIREUP, len, &mut |to| {
+            let mut w = crate::ucp::wire::Writer::new(to);
+            header.encode(&mut w);
+            wireup::encode_lane(id, &mut w);
+            w.bytes(&address);
+            w.len()
+        });
+        if !matches!(said, Ok(Post::Done)) {
+            self.link.borrow_mut().lane_down(index);
+            return Err(said.err().unwrap_or(Error::NoResource));
+        }
+        lane.watch();
+        let caps = iface.attr().caps;
+        rail.in_place.set(caps.contains(IfaceCaps::AM_ZCOPY));
+        *rail.lane.borrow_mut() = Some(lane);
+        worker.activate(way.local);
+        Ok(())
+    }
+
+    /// A lane is dead. What was on it goes by another when the peer has answered.
+    pub(super) fn lane_failed(&self, index: u8, error: Error) {
+        let Some(rail) = self.rails.get(usize::from(index)) else {
+            return;
+        };
+        let Some(lane) = rail.lane.take() else { return };
+        drop(lane);
+        rail.since.set(Some(Instant::now()));
+        rail.failures.set(rail.failures.get() + 1);
+        let hope = {
+            let mut link = self.link.borrow_mut();
+            link.lane_down(index);
+            (0..self.rails.len() as u8).any(|lane| link.lanes.open_id(lane).is_some())
+        };
+        self.choose_first();
+        crate::ucs_diag!(
+            "lane {index} to worker {:x} is lost: {error}; {}",
+            self.peer.worker,
+            if hope { "others go on" } else { "none is left" }
+        );
+        if !hope {
+            return self.lose(error);
+        }
+        self.say_again();
+    }
+
+    /// Says all that may have been lost with a lane.
+    pub(super) fn say_again(&self) {
+        let (downs, stops) = {
+            let link = self.link.borrow();
+            (link.downs(), link.stops())
+        };
+        self.unsaid.borrow_mut().clear();
+        downs.into_iter().for_each(|down| self.say(Say::Down(down)));
+        stops
+            .into_iter()
+            .for_each(|stop| self.say(Say::Stopped(stop)));
+        self.list();
+    }
+
+    /// The peer has heard us by a lane that was opened.
+    pub(super) fn lane_proven(&self, index: u8) {
+        if let Some(rail) = self.rails.get(usize::from(index)) {
+            rail.failures.set(0);
+        }
+        let had_none = self.first.get().is_none();
+        crate::ucs_diag!("lane {index} to worker {:x} is in use", self.peer.worker);
+        // Messages that keep their order stay where they are: a change would only make them wait
+        // for each other.
+        if had_none {
+            self.choose_first();
+            self.say_again();
+        }
+    }
+
+    /// Looks whether lanes still lead anywhere, and opens those that are gone.
+    pub(super) fn look_at_lanes(&self, worker: &Worker, now: Instant) {
+        self.wary.set(false);
+        for (rail, index) in self.rails.iter().zip(0u8..) {
+            match rail.lane() {
+                Some(lane) => self.look_at(index, rail, &*lane, now),
+                None => self.try_again(worker, index, rail, now),
+            }
+        }
+    }
+
+    fn look_at(&self, index: u8, rail: &Rail, lane: &dyn Ep, now: Instant) {
+        let (live, others) = {
+            let lanes = &self.link.borrow().lanes;
+            let others = lanes.all_live().any(|id| id.lane != index);
+            (lanes.live(index).is_some(), others)
+        };
+        let opened = rail.since.get().unwrap_or(now);
+        if !live {
+            if now - opened > TRY_TIME.max(self.settings.detect) {
+                lane.cut(Error::EndpointTimeout);
+            }
+            return;
+        }
+        let Some(vitals) = lane.vitals() else { return };
+        if !vitals.up || vitals.unacked {
+            self.wary.set(true);
+        }
+        let mut stall = rail.stall.get();
+        let stuck = stall.look(vitals, now);
+        rail.stall.set(stall);
+        let bound = match (others, vitals.up) {
+            (true, _) => self.settings.detect,
+            (false, true) => self.settings.detect_last,
+            // The transport knows how long connecting may take.
+            (false, false) => return,
+        };
+        if stuck >= bound {
+            lane.cut(Error::EndpointTimeout);
+        }
+    }
+
+    fn try_again(&self, worker: &Worker, index: u8, rail: &Rail, now: Instant) {
+        if !self.link.borrow().lanes.is_gone(index) || self.ep_token.get() == 0 {
+            return;
+        }
+        let pause = rail.failures.get().clamp(1, LONGEST_PAUSE);
+        let due = rail
+            .since
+            .get()
+            .and_then(|since| since.checked_add(self.settings.recovery.saturating_mul(pause)));
+        if due.is_some_and(|due| due <= now)
+            && let Err(error) = self.open_lane(worker, index, false)
+        {
+            rail.failures.set(rail.failures.get() + 1);
+            crate::ucs_debug!("lane {index} can't be opened again yet: {error}");
+        }
+    }
+
+    /// Whether a lane is missing.
+    pub(super) fn is_maimed(&self) -> bool {
+        let link = self.link.borrow();
+        (0..self.rails.len() as u8).any(|lane| link.lanes.live(lane).is_none())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UP: Vitals = Vitals {
+        up: true,
+        unacked: true,
+        acked: 5,
+        retransmits: 3,
+    };
+
+    #[test]
+    fn only_bytes_that_are_sent_again_and_again_are_a_stall() {
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let stuck = |second: Vitals| {
+            let mut stall = Stall::default();
+            stall.look(UP, at(0));
+            stall.look(UP, at(500));
+            stall.look(second, at(1000)).as_millis()
+        };
+        assert_eq!(stuck(UP), 1000);
+        // A peer that does not read: its host acknowledges, nothing is outstanding.
+        assert_eq!(
+            stuck(Vitals {
+                unacked: false,
+                ..UP
+            }),
+            0
+        );
+        assert_eq!(stuck(Vitals { acked: 6, ..UP }), 0);
+        // One lost packet.
+        assert_eq!(
+            stuck(Vitals {
+                retransmits: 1,
+                ..UP
+            }),
+            0
+        );
+    }
+
+    #[test]
+    fn a_lane_that_never_connects_is_stuck() {
+        let start = Instant::now();
+        let mut stall = Stall::default();
+        stall.look(Vitals::default(), start);
+        let later = start + Duration::from_secs(2);
+        assert_eq!(stall.look(Vitals::default(), later).as_secs(), 2);
+    }
+}

@@ -1,0 +1,223 @@
+//! The worker's part: finding the link that a message is of, and serving those that need it.
+
+use core::cell::{Cell, RefCell};
+use core::ptr::NonNull;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use hashbrown::HashMap;
+
+use super::Reliable;
+use crate::ucp::address::WorkerAddress;
+use crate::ucp::replay::LaneId;
+use crate::ucp::wire::Origin;
+use crate::ucp::wire::numbered::{LinkMessage, Numbered};
+use crate::ucp::worker::Worker;
+use crate::ucs::status::Error;
+use crate::uct::Place;
+
+/// Set in tokens of lanes that belong to a link; the rest is the link's number and the lane's.
+const LANE_TOKEN: u64 = 1 << 63;
+const LANE_BITS: u32 = 4;
+
+/// So many rounds of service the clock is left alone.
+const ROUNDS: u32 = 8;
+/// Time between two looks at the lanes.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+pub(super) fn lane_token(link: u64, lane: u8) -> u64 {
+    LANE_TOKEN | (link << LANE_BITS) | u64::from(lane)
+}
+
+/// The links of a worker.
+#[derive(Default)]
+pub struct Links {
+    /// By the peer's endpoint.
+    by_peer: RefCell<HashMap<Origin, Rc<Reliable>>>,
+    /// Those that have something to do.
+    listed: RefCell<Vec<Rc<Reliable>>>,
+    next: Cell<u64>,
+    rounds: Cell<u32>,
+    last_look: Cell<Option<Instant>>,
+    /// For bytes that nobody wants.
+    waste: RefCell<Vec<u8>>,
+}
+
+impl Links {
+    pub(super) fn next_token(&self) -> u64 {
+        let token = self.next.get() + 1;
+        self.next.set(token);
+        token
+    }
+
+    pub(super) fn insert(&self, link: Rc<Reliable>) {
+        self.by_peer.borrow_mut().insert(link.peer, link);
+    }
+
+    pub(super) fn remove(&self, link: &Reliable) {
+        let mut by_peer = self.by_peer.borrow_mut();
+        if by_peer
+            .get(&link.peer)
+            .is_some_and(|other| core::ptr::eq(&**other, link))
+        {
+            by_peer.remove(&link.peer);
+        }
+    }
+
+    #[inline]
+    pub fn find(&self, peer: Origin) -> Option<Rc<Reliable>> {
+        self.by_peer.borrow().get(&peer).cloned()
+    }
+
+    fn by_token(&self, token: u64) -> Option<Rc<Reliable>> {
+        let by_peer = self.by_peer.borrow();
+        by_peer.values().find(|link| link.token == token).cloned()
+    }
+
+    /// A place for bytes that nobody wants.
+    pub(super) fn waste(&self, len: usize) -> Place {
+        const MOST: usize = 64 << 10;
+        let mut waste = self.waste.borrow_mut();
+        waste.resize(MOST, 0);
+        match NonNull::new(waste.as_mut_ptr()) {
+            Some(ptr) => Place::Buffer(ptr, len.clamp(1, MOST)),
+            None => Place::Discard,
+        }
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.listed.borrow().is_empty()
+    }
+
+    /// The worker's end.
+    pub fn clear(&self) {
+        self.listed.borrow_mut().clear();
+        let all = core::mem::take(&mut *self.by_peer.borrow_mut());
+        drop(all);
+    }
+}
+
+impl Worker {
+    /// There is something to do for a link.
+    pub(super) fn list_link(&self, link: Rc<Reliable>) {
+        self.links.listed.borrow_mut().push(link);
+        self.note_work();
+    }
+
+    /// Serves those that need it.
+    pub(in crate::ucp) fn serve_links(&self) -> usize {
+        let listed = core::mem::take(&mut *self.links.listed.borrow_mut());
+        if listed.is_empty() {
+            return 0;
+        }
+        let now = self.links.time_to_look();
+        for link in listed {
+            if link.serve(self, now) {
+                self.links.listed.borrow_mut().push(link);
+            } else {
+                link.unlisted();
+            }
+        }
+        0
+    }
+
+    /// Before the worker sleeps: what peers wait for is told.
+    pub(in crate::ucp) fn acknowledge_all(&self) {
+        if self.links.is_idle() {
+            return;
+        }
+        let listed = self.links.listed.borrow().clone();
+        listed.iter().for_each(|link| link.acknowledge_if_owed());
+    }
+
+    /// `NUMBERED` as a whole message.
+    pub(in crate::ucp) fn on_numbered(&self, data: &[u8]) -> Option<()> {
+        let (head, message) = decode(data)?;
+        self.links
+            .find(head.origin)?
+            .on_message(self, &head, message)
+    }
+
+    pub(in crate::ucp) fn place_numbered(
+        &self,
+        header: &[u8],
+        offset: usize,
+        total: usize,
+    ) -> Place {
+        let found = decode(header).and_then(|(head, inner)| {
+            let link = self.links.find(head.origin)?;
+            Some(link.place(self, &head, inner, offset, total))
+        });
+        found.unwrap_or(Place::Discard)
+    }
+
+    pub(in crate::ucp) fn placed_numbered(&self, header: &[u8], total: usize) -> Option<()> {
+        let (head, inner) = decode(header)?;
+        let link = self.links.find(head.origin)?;
+        link.placed(self, &head, inner, total);
+        Some(())
+    }
+
+    /// `LINK`.
+    pub(in crate::ucp) fn on_link(&self, data: &[u8]) -> Option<()> {
+        let message = LinkMessage::decode(data)?;
+        self.links.find(message.origin)?.on_link(self, &message);
+        Some(())
+    }
+
+    /// A peer has opened a lane, the first or a further one.
+    pub(in crate::ucp) fn on_lane(
+        &self,
+        origin: Origin,
+        address: &WorkerAddress<'_>,
+        lane: LaneId,
+    ) -> Option<()> {
+        if self.links.find(origin).is_none() {
+            self.peer_numbers(origin, address).ok()?;
+        }
+        self.links.find(origin)?.on_lane(lane);
+        Some(())
+    }
+
+    /// A lane with this token has failed; false if the token is no lane's of a link.
+    pub(in crate::ucp) fn link_lane_failed(&self, token: u64, error: Error) -> bool {
+        if token & LANE_TOKEN == 0 {
+            return false;
+        }
+        let lane = (token & ((1 << LANE_BITS) - 1)) as u8;
+        let link = (token & !LANE_TOKEN) >> LANE_BITS;
+        if let Some(link) = self.links.by_token(link) {
+            link.lane_failed(lane, error);
+        }
+        true
+    }
+}
+
+/// The header, and a message that is none of ours.
+fn decode(data: &[u8]) -> Option<(Numbered, &[u8])> {
+    use crate::ucp::wire::am;
+    Numbered::decode(data).filter(|(head, _)| !matches!(head.id, am::NUMBERED | am::LINK))
+}
+
+impl Links {
+    /// The worker has been idle for a while, or was woken: the next round looks at the lanes.
+    pub fn hurry(&self) {
+        self.rounds.set(ROUNDS);
+    }
+
+    fn time_to_look(&self) -> Option<Instant> {
+        let rounds = self.rounds.get() + 1;
+        self.rounds.set(rounds);
+        if rounds < ROUNDS {
+            return None;
+        }
+        self.rounds.set(0);
+        let now = Instant::now();
+        let last = self.last_look.get();
+        if last.is_some_and(|last| now - last < LOOK_EVERY) {
+            return None;
+        }
+        self.last_look.set(Some(now));
+        Some(now)
+    }
+}

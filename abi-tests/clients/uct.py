@@ -186,6 +186,9 @@ def tests():
             found.append(Test(f"uct {name} {tl}, AddressSanitizer", None, alone(name, headers, [tl, device], **ASAN),
                               smoke=name == "bad" and tl in ("sysv", "tcp")))
             found.append(Test(f"uct {name} {tl}, valgrind", None, alone(name, headers, [tl, device], **VALGRIND), smoke=False))
+    for tl in ("sysv", "posix"):
+        found.append(Test(f"uct sleeps {tl}", None, same("sleeps", [tl, DEVICES[tl]])))
+        found.append(Test(f"uct sleeps {tl}, long", None, alone("sleeps", "1.22.0", [tl, DEVICES[tl], "3000"], limit=300), smoke=False))
     # Genuine UCX 1.22.0 never tells a client of a refusal that comes late.
     found.append(Test("uct cm", None, alone("cm", "1.22.0", [])))
     return found

@@ -2,6 +2,7 @@
 //! transports, where `unsafe` meets the operating system.
 
 pub mod atomic;
+pub mod barrier;
 pub mod cache;
 pub mod cpu;
 pub mod doorbell;

@@ -76,6 +76,9 @@ pub struct IfaceParams {
     pub worker_uid: u64,
     /// The user wants to sleep on the event descriptor: wake-up machinery must be set up.
     pub wakeup: bool,
+    /// With `wakeup`: most users never sleep, so that others are told of it by the first
+    /// [`Iface::arm`], which takes some milliseconds then. Messages cost less until then.
+    pub seldom_sleeps: bool,
     /// Peers report failures (`UCP_ERR_HANDLING_MODE_PEER` or FAILOVER may be used).
     pub err_handling: bool,
     /// Peers may write to this process's memory by [`Ep::put_zcopy`], and this one to theirs,

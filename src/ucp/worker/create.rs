@@ -71,6 +71,7 @@ impl Worker {
             remote_put: false,
             worker_uid: uid,
             wakeup,
+            seldom_sleeps: false,
             err_handling: false,
         };
         let open = context.open_ifaces(&iface_params)?;

@@ -168,8 +168,15 @@ fn arm(side: &Side) {
 
 /// The descriptor becomes readable when something arrives after arming, and isn't otherwise.
 pub fn wakes_up(subject: &Subject) {
+    for seldom in [false, true] {
+        wakes_up_if(subject, seldom);
+    }
+}
+
+fn wakes_up_if(subject: &Subject, seldom_sleeps: bool) {
     let pair = subject.pair_with(&IfaceParams {
         wakeup: true,
+        seldom_sleeps,
         err_handling: true,
         ..IfaceParams::default()
     });

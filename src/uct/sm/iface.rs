@@ -21,7 +21,7 @@ use super::fifo::rx::Rx;
 use super::remote::Remote;
 use super::segment::{DEVICE_ADDR_LEN, Kind, Settings, posix};
 use super::warm::Warm;
-use crate::sys::cache;
+use crate::sys::{barrier, cache};
 
 bitflags! {
     /// Why progress has more to do than to look at two rings.
@@ -63,6 +63,8 @@ pub struct SmIface {
     special: Cell<Special>,
     max_poll: usize,
     bell: Option<Doorbell>,
+    /// Senders know that it may sleep.
+    sleeps: Cell<bool>,
     /// By address. Endpoints to the same peer share what they have, so that their messages
     /// arrive in order.
     peers: RefCell<HashMap<Vec<u8>, Weak<Remote>>>,
@@ -90,8 +92,12 @@ impl SmIface {
             crate::ucs_error!("{}: no pipe for wake-up: {error}", kind.name());
             Error::IoError
         })?;
+        let sleeps = !(params.seldom_sleeps && barrier::is_possible());
         if let Some(bell) = &bell {
             area.set_bell(bell.fd(), bell.inode());
+            if sleeps {
+                area.will_sleep();
+            }
         }
         let factor = config.double(&name("FIFO_RELEASE_FACTOR")).clamp(0.0, 1.0);
         let release = (f64::from(geometry.slots) * factor) as u32;
@@ -112,6 +118,7 @@ impl SmIface {
             special: Cell::new(Special::empty()),
             max_poll: usize::try_from(max_poll).unwrap_or(usize::MAX),
             bell,
+            sleeps: Cell::new(sleeps),
             peers: RefCell::default(),
             warm: Rc::new(Warm::new()),
         })
@@ -367,6 +374,11 @@ impl Iface for SmIface {
         if tx_blocked {
             // Receivers free room without a word.
             return Ok(Arm::Busy);
+        }
+        if !self.sleeps.get() {
+            self.area.will_sleep();
+            barrier::everywhere()?;
+            self.sleeps.set(true);
         }
         bell.clear();
         self.area.arm();

@@ -57,6 +57,7 @@ fn params(wakeup: bool) -> IfaceParams {
     IfaceParams {
         worker_uid: 1,
         wakeup,
+        seldom_sleeps: false,
         err_handling: true,
         remote_put: false,
     }
@@ -211,7 +212,16 @@ fn many_senders_sysv() {
 /// A receiver that sleeps whenever it may misses nothing.
 #[test]
 fn no_wakeup_is_lost() {
-    let side = subject(&super::POSIX).open(&params(true));
+    for seldom_sleeps in [false, true] {
+        nothing_is_missed(&IfaceParams {
+            seldom_sleeps,
+            ..params(true)
+        });
+    }
+}
+
+fn nothing_is_missed(params: &IfaceParams) {
+    let side = subject(&super::POSIX).open(params);
     let counts = count_senders(&side);
     let children: Vec<_> = (0..2)
         .map(|i| sender("posix", &format!("pause={i}"), &side))

@@ -96,6 +96,7 @@ impl Interface {
         let params = IfaceParams {
             worker_uid: worker.uid,
             wakeup: true,
+            seldom_sleeps: true,
             err_handling: true,
             remote_put: true,
         };

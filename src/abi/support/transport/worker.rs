@@ -3,7 +3,7 @@
 //! Programs walk the callbacks of the header themselves, with a stride that depends on the version
 //! they were built with. So only the first callback is in use: it calls everything else.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
@@ -28,6 +28,8 @@ pub struct Worker {
     enabled: Mutex<Vec<Member>>,
     changed: AtomicBool,
     active: RefCell<SmallVec<[Member; 4]>>,
+    /// That of `active`, if it is the only one.
+    only: Cell<Option<Member>>,
 }
 
 /// Something that a worker progresses.
@@ -62,6 +64,7 @@ impl Worker {
             enabled: Mutex::default(),
             changed: AtomicBool::new(false),
             active: RefCell::default(),
+            only: Cell::new(None),
         });
         // SAFETY: the queue is in place for as long as it is used.
         let status = unsafe { ucs_callbackq_init(&raw mut worker.c.progress_q) };
@@ -129,6 +132,8 @@ impl Worker {
             && self.changed.swap(false, Ordering::AcqRel)
         {
             *active = self.enabled.lock().iter().copied().collect();
+            let only = active.first().copied().filter(|_| active.len() == 1);
+            self.only.set(only);
         }
     }
 
@@ -139,7 +144,18 @@ impl Worker {
         elem.cb.map_or(0, |cb| unsafe { cb(elem.arg) })
     }
 
+    #[inline(always)]
     fn progress(&self) -> c_uint {
+        let busy = self.changed.load(Ordering::Relaxed) || self.count.load(Ordering::Relaxed) > 0;
+        match self.only.get() {
+            // SAFETY: enabled, so alive: it is disabled before it goes.
+            Some(only) if !busy => unsafe { (only.progress)(only.object) },
+            _ => self.progress_all(),
+        }
+    }
+
+    #[inline(never)]
+    fn progress_all(&self) -> c_uint {
         if self.changed.load(Ordering::Relaxed) {
             self.reload();
         }

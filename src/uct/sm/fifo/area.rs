@@ -1,12 +1,12 @@
 //! A mapped segment: its fixed facts and the shared words outside the rings.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
 
 use crate::sys::shm::Mapping;
 use crate::ucs::status::{Error, Result};
 
 use super::layout::{
-    ARMED, BLOCK_STATE, Geometry, MAGIC, PRIVATE_RINGS, RINGS, SHARED_RING, block,
+    ARMED, BLOCK_STATE, Geometry, MAGIC, PRIVATE_RINGS, RINGS, SHARED_RING, SLEEPS, block,
 };
 
 /// What the receiver wrote when it made the segment.
@@ -257,9 +257,24 @@ impl Area {
         self.word32(ARMED).store(0, Ordering::SeqCst);
     }
 
+    /// The receiver may sleep from now on: senders look whether it does. Unless this is set before
+    /// the first of them comes, [`barrier::everywhere`] has to follow before it sleeps: a sender
+    /// that hasn't seen this yet then has published before the receiver looks for messages.
+    ///
+    /// [`barrier::everywhere`]: crate::sys::barrier::everywhere
+    pub fn will_sleep(&self) {
+        self.word32(SLEEPS).store(1, Ordering::SeqCst);
+    }
+
     /// For senders, after publishing: true if the receiver sleeps and this sender is to ring.
     #[inline]
     pub fn must_ring(&self) -> bool {
+        // What was published stays before this look, as far as the compiler is concerned; for
+        // processors the receiver sees to it.
+        compiler_fence(Ordering::SeqCst);
+        if self.word32(SLEEPS).load(Ordering::Relaxed) == 0 {
+            return false;
+        }
         fence(Ordering::SeqCst);
         let armed = self.word32(ARMED);
         armed.load(Ordering::Relaxed) != 0 && armed.swap(0, Ordering::SeqCst) != 0

@@ -1,7 +1,7 @@
 //! Where things are in a segment.
 //!
 //! ```text
-//! 0      fixed facts (written once); 128: generation; 256: armed flag
+//! 0      fixed facts (written once); 128: generation; 256: armed flag, sleeps flag
 //! 512    one control block of 512 bytes per ring: state and owner, tail, shared head and its lock
 //! 8192   who has taken each slot of ring 0
 //! then   ring 0: slots, data; ring 1: ...
@@ -12,7 +12,7 @@ pub use crate::sys::cache::LINE;
 use crate::ucs::status::{Error, Result};
 
 /// First word of a segment: tells ours from anything else, and its version.
-pub const MAGIC: u64 = 0x0002_4f46_4946_5855;
+pub const MAGIC: u64 = 0x0003_4f46_4946_5855;
 
 /// Bytes of a slot before its message.
 pub const CTRL_LEN: usize = 8;
@@ -24,6 +24,8 @@ pub const SHARED_RING: usize = 0;
 
 pub const GENERATION: usize = 128;
 pub const ARMED: usize = 256;
+/// Set when the receiver begins to sleep now and then: senders look at the armed flag from then on.
+pub const SLEEPS: usize = ARMED + 4;
 const BLOCKS: usize = 512;
 const BLOCK_LEN: usize = 512;
 /// Offsets in a control block.

@@ -105,6 +105,7 @@ pub fn open_on(device: &str, config: &Config) -> Result<TcpIface> {
     let params = IfaceParams {
         worker_uid: random(),
         wakeup: true,
+        seldom_sleeps: false,
         err_handling: true,
         remote_put: true,
     };

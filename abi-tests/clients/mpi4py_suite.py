@@ -24,8 +24,8 @@ SMOKE = re.compile(r"test_(p2p_|cco_|msgspec|msgzero|request|status|comm$|pack|d
 # Windows, and what uses them.
 WINDOWS = re.compile(r"test_(rma|rma_nb|win|util_sync|attributes|errhandler|info|threads)$")
 SHORT = re.compile(r"test_p2p_(buf|obj)$")
-# What is not recorded yet on OpenMPI 4.1.8.
-RECORDED = re.compile(r"test_(?!io$|mpiabi|mpiapi|mpimem|objmodel|op$|pickle|rma|session|spawn|subclass|threads|toplevel|ulfm|util_|win$)")
+# OpenMPI 4.1.8 has no baseline for spawning yet: its launcher hangs with genuine UCX.
+RECORDED = re.compile(r"test_(?!spawn$)")
 ENDS = ["ok", "failed", "crashed", "hung"]  # better first
 # OpenMPI's launcher, not UCX, hangs now and then when it spawns (with `-mca pml ob1` too), at another
 # test each time, so that the module as a whole says nothing. There each class of tests runs in a

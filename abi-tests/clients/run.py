@@ -42,6 +42,7 @@ def all_tests():
     import mpi
     import mpi4py_suite
     import nixl_py
+    import own
     import rails
     import settings
     import shmem
@@ -49,7 +50,7 @@ def all_tests():
     import uct
     import ucxx_py
 
-    suites = (mpi, shmem, capi, tools, mpi4py_suite, io_demo, ucxx_py, nixl_py, hosts, rails, settings, uct, btl_uct)
+    suites = (mpi, shmem, capi, tools, mpi4py_suite, io_demo, ucxx_py, nixl_py, hosts, rails, settings, uct, btl_uct, own)
     return [test for suite in suites for test in suite.tests()]
 
 

@@ -167,6 +167,32 @@ def test_asynchronous_handlers_and_ini_files():
     check(ours == genuine, "; ".join(differences[:5]) or f"{len(ours)} lines, not {len(genuine)}: {ours[-1:]}")
 
 
+def test_modules_of_programs():
+    """Found beside the library and in folders of the user, each once, as UCX_MODULES allows."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        program, plugins = folder / "modules", folder / "plugins"
+        cc = [os.environ.get("CC", "cc"), f"-I{DEPS / 'libucx' / 'include'}"]
+        flags = ["-Wl,--allow-shlib-undefined", f"-L{GENUINE}", "-lucs", "-lpthread"]
+        compile_ = lambda *command: subprocess.run([str(part) for part in [*cc, *command]], check=True, timeout=LIMIT)
+        compile_(HERE / "modules.c", "-o", program, *flags)
+        plugins.mkdir()
+        for file, name, more in (("x_one", "one", []), ("x_two", "two", ["-DSTATUS=0"]), ("x_bad", "bad", ["-DSTATUS=-1"]),
+                                 ("x_a_b", "ab", []), ("xy_one", "xy", []), ("uct_evil", "evil", [])):
+            # Both names that a library may look for.
+            for suffix in (".so", ".so.0"):
+                compile_("-shared", "-fPIC", f'-DNAME="{name}"', *more, HERE / "module.c", "-o", plugins / f"lib{file}{suffix}")
+        for framework, env in (("x", {}), ("x", {"UCX_MODULES": "t*"}), ("x", {"UCX_MODULES": "^one,bad"}), ("nothing", {})):
+            env = {"UCX_PLUGIN_PATH": str(plugins)} | env
+            ours, genuine = (
+                [" ".join(sorted(line.split())) for line in run(program, framework, lib=lib, env=env)[1].splitlines()]
+                for lib in (OURS, GENUINE)
+            )
+            check(ours == genuine, f"{framework} {env}: {ours} not {genuine}")
+        code, said = run(program, "uct", lib=OURS, env={"UCX_PLUGIN_PATH": str(plugins)})
+        check(code == 0 and said.startswith("none "), f"a transport of another build: {said}")
+
+
 def tests():
     found = {
         name.removeprefix("test_"): function

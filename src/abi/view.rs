@@ -145,8 +145,8 @@ impl<'a, T: Masked> Attrs<'a, T> {
 macro_rules! field {
     ($params:expr, $bit:expr, $($field:tt)+) => {
         $params.get($bit, |p| {
-            // SAFETY: only the field's address is computed, within the caller's struct.
             #[allow(unused_unsafe)]
+            // SAFETY: only the field's address is computed, within the caller's struct.
             unsafe { &raw const (*p).$($field)+ }
         })
     };
@@ -160,8 +160,8 @@ macro_rules! set_field {
         $attrs.set(
             $bit,
             |p| {
-                // SAFETY: only the field's address is computed, within the caller's struct.
                 #[allow(unused_unsafe)]
+                // SAFETY: only the field's address is computed, within the caller's struct.
                 unsafe {
                     &raw mut (*p).$field
                 }

@@ -5,6 +5,7 @@ pub mod atomic;
 pub mod barrier;
 pub mod cache;
 pub mod cpu;
+pub mod dl;
 pub mod doorbell;
 #[allow(unsafe_code)]
 pub mod event;

@@ -5,6 +5,7 @@
 //! types, and nothing that has a state.
 
 pub mod info;
+pub mod perf;
 
 /// The C functions as objects.
 #[allow(unsafe_code)]

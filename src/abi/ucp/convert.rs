@@ -427,28 +427,6 @@ pub unsafe fn write_info(info: *mut ucp_tag_recv_info_t, got: TagInfo) {
     }
 }
 
-/// A C string of the caller, if it is there and UTF-8.
-///
-/// # Safety
-/// NULL or a terminated string.
-pub unsafe fn name(text: *const c_char) -> Option<String> {
-    if text.is_null() {
-        return None;
-    }
-    // SAFETY: forwarded to the caller.
-    let text = unsafe { core::ffi::CStr::from_ptr(text) };
-    Some(text.to_string_lossy().into_owned())
-}
-
-/// Fills a fixed C string, cut to fit and terminated.
-pub fn c_name<const N: usize>(text: &str) -> [c_char; N] {
-    let mut out = [0 as c_char; N];
-    for (dst, src) in out.iter_mut().take(N.saturating_sub(1)).zip(text.bytes()) {
-        *dst = src as c_char;
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,9 +4,11 @@ use std::ffi::CString;
 
 use crate::abi::prelude::*;
 use crate::abi::ucp::convert;
+use crate::abi::ucs::text;
 use crate::ucp::address;
 use crate::ucp::context::why::{self, Unused};
 use crate::ucp::ep::{self, EpOptions, ErrorMode};
+use crate::ucs::config::{self, Config, Print};
 
 /// Receives a transport, a device (empty: any) and a reason, terminated strings that live for the
 /// call.
@@ -80,4 +82,24 @@ unsafe fn unused(
             Ok(found)
         })
     }
+}
+
+/// What [`ucs_config_parser_print_all_opts`] does, for callers that are known to pass all of this.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ucx_rs_print_config(
+    stream: *mut FILE,
+    prefix: *const c_char,
+    flags: ucs_config_print_flags_t,
+    filter: *const c_char,
+) {
+    if stream.is_null() {
+        return;
+    }
+    // SAFETY: C strings or NULL.
+    let (prefix, filter) = unsafe { (text::read(prefix), text::bytes(filter)) };
+    let filter = filter.map(String::from_utf8_lossy);
+    let settings = Config::read(None).unwrap_or_else(|_| Config::global().clone());
+    let listing = config::print_all(&settings, &prefix, Print(flags), filter.as_deref());
+    // SAFETY: the caller's open stream.
+    unsafe { crate::sys::stdio::write_stream(stream, listing.as_bytes()) };
 }

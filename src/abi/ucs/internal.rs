@@ -5,8 +5,11 @@ use std::ffi::CString;
 use std::sync::OnceLock;
 
 use crate::abi::prelude::*;
+use crate::abi::support::cstr;
+use crate::sys::dl::Mode;
 use crate::sys::process;
 use crate::ucs::arch::{self, Clock};
+use crate::ucs::modules;
 
 /// Storage of an asynchronous context: 80 bytes, owned by the caller, private to this library.
 #[repr(C)]
@@ -152,7 +155,12 @@ pub extern "C" fn ucs_sys_get_lib_path() -> *const c_char {
     )
 }
 
-/// Loads plug-in transports of a framework. There are none: all transports are built in.
+/// Modules are never unloaded; their symbols serve what is loaded later.
+const UCS_MODULE_LOAD_FLAG_NODELETE: c_uint = 1 << 0;
+const UCS_MODULE_LOAD_FLAG_GLOBAL: c_uint = 1 << 1;
+
+/// Loads the modules of a framework, once for each `init_once`. `modules` names those that are
+/// expected, each after a colon. Transports are no modules here: all are built in.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_load_modules(
     framework: *const c_char,
@@ -160,7 +168,24 @@ pub unsafe extern "C" fn ucs_load_modules(
     init_once: *mut ucs_init_once_t,
     flags: c_uint,
 ) {
-    let _ = (framework, modules, init_once, flags);
+    // SAFETY: NULL or terminated strings, by the API.
+    let (framework, expected) = unsafe { (cstr::text(framework), cstr::text(modules)) };
+    let (Some(framework), false) = (framework, init_once.is_null()) else {
+        return;
+    };
+    let mode = Mode {
+        global: flags & UCS_MODULE_LOAD_FLAG_GLOBAL != 0,
+        forever: flags & UCS_MODULE_LOAD_FLAG_NODELETE != 0,
+    };
+    // SAFETY: initialised by the program, with a lock that guards the mark.
+    unsafe {
+        libc::pthread_mutex_lock(&raw mut (*init_once).lock);
+        if (*init_once).initialized == 0 {
+            modules::load(&framework, expected.as_deref().unwrap_or(""), mode);
+            (*init_once).initialized = 1;
+        }
+        libc::pthread_mutex_unlock(&raw mut (*init_once).lock);
+    }
 }
 
 /// A C string that lives as long as the process.

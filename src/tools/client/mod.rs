@@ -1,6 +1,7 @@
 //! What the programs call of the libraries: each object of the C API as a value that is released
 //! when it goes.
 
+pub mod log;
 pub mod ucp;
 pub mod ucs;
 pub mod uct;

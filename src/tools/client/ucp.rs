@@ -229,6 +229,7 @@ impl Worker {
             Ok(Address {
                 worker: self,
                 at: attr.address,
+                len: attr.address_length,
             })
         }
     }
@@ -245,6 +246,14 @@ impl Drop for Worker {
 pub struct Address<'a> {
     worker: &'a Worker,
     pub at: *mut ucp_address_t,
+    len: usize,
+}
+
+impl Address<'_> {
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the library gave as many bytes.
+        unsafe { core::slice::from_raw_parts(self.at.cast(), self.len) }
+    }
 }
 
 impl Drop for Address<'_> {

@@ -28,6 +28,12 @@ functions! {
         list: *mut ucs_list_link_t,
         filter: *const c_char,
     );
+    fn ucx_rs_print_config(
+        stream: *mut FILE,
+        prefix: *const c_char,
+        flags: ucs_config_print_flags_t,
+        filter: *const c_char,
+    );
     fn ucs_status_string(status: ucs_status_t) -> *const c_char;
     fn ucs_arch_print_memcpy_limits(config: *mut ucs_arch_global_opts_t);
 }
@@ -50,6 +56,12 @@ impl Stream {
     /// For the library.
     pub fn raw(self) -> *mut FILE {
         self.0
+    }
+
+    /// Lines are seen as they come, also where nobody sits at a terminal.
+    pub fn flush(self) {
+        // SAFETY: open, as all of these are.
+        unsafe { libc::fflush(self.0) };
     }
 
     pub fn write(self, text: &str) {
@@ -158,6 +170,12 @@ pub fn print_configuration(to: Stream, flags: ucs_config_print_flags_t, filter: 
     };
     let filter = filter.map(c_text);
     let filter = filter.as_ref().map_or(core::ptr::null(), |f| f.as_ptr());
+    // Ours looks at a filter only if it knows that the caller was made for 1.22.
+    if library::find(c"ucx_rs_print_config").is_some() {
+        // SAFETY: an open stream and strings.
+        unsafe { ucx_rs_print_config(to.raw(), c"UCX_".as_ptr(), flags, filter) };
+        return;
+    }
     // SAFETY: an open stream, and the library's own list.
     unsafe {
         ucs_config_parser_print_all_opts(to.raw(), c"UCX_".as_ptr(), flags, list.cast(), filter);

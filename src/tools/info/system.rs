@@ -44,7 +44,7 @@ pub fn print(what: Print) {
 }
 
 /// What the three texts of [`ucs::machine`] are called.
-pub const LABELS: [&str; 3] = ["CPU vendor", "CPU model", "DMI product name"];
+pub const LABELS: [&str; 3] = ["CPU vendor", "CPU model", "Product name"];
 
 /// How well the library's clock agrees with the system's, 1 at best.
 pub fn timer_accuracy() -> f64 {

@@ -198,6 +198,19 @@ impl Context {
             .map(|(_, component)| *component)
     }
 
+    /// The resources through which the processor itself reaches a peer's memory, which makes its
+    /// operations atomic.
+    pub fn direct_resources(&self) -> Vec<RscIndex> {
+        let maps = |rsc: &TlResource| {
+            let md = self.mds.get(usize::from(rsc.md_index));
+            md.is_some_and(|md| md.attr.rkey_ptr)
+        };
+        let all = self.resources.iter().zip(0..);
+        all.filter(|(rsc, _)| maps(rsc))
+            .map(|(_, index)| index)
+            .collect()
+    }
+
     /// The component that a memory domain belongs to.
     pub fn component_of(&self, md_index: u8) -> Option<&'static dyn Component> {
         let md = self.mds.get(usize::from(md_index))?;

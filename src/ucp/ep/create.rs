@@ -504,7 +504,7 @@ fn wired(
             lanes: chosen,
             cfg_index: worker.config_count(),
             scope: print::Scope::of(context, chosen),
-            tag: Some(params).filter(|_| context.has_feature(Features::TAG)),
+            protocols: Some(params),
         });
         let mut config = EpConfig::new(chosen.clone(), am_attr, fetch_attr, put_attr, &params);
         if chosen.numbered {

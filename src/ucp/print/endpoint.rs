@@ -1,6 +1,5 @@
 //! What is printed of a live endpoint and its worker's configurations.
 
-use crate::ucp::context::Features;
 use crate::ucp::ep::Endpoint;
 
 use super::{EpInfo, Scope, ep_info};
@@ -15,8 +14,6 @@ pub fn endpoint(ep: &Endpoint) -> String {
         lanes,
         cfg_index: worker.config_index(ep.config()),
         scope: Scope::of(context, lanes),
-        tag: ep
-            .proto_params()
-            .filter(|_| context.has_feature(Features::TAG)),
+        protocols: ep.proto_params(),
     })
 }

@@ -10,7 +10,7 @@ pub mod table;
 
 use std::fmt::Write;
 
-use crate::ucp::context::{Context, RscIndex};
+use crate::ucp::context::{Context, Features, RscIndex};
 use crate::ucp::select::{Lanes, ProtoParams, SendClass};
 
 pub use endpoint::endpoint;
@@ -80,8 +80,8 @@ pub struct EpInfo<'a> {
     /// Index of the endpoint configuration in its worker.
     pub cfg_index: usize,
     pub scope: Scope,
-    /// Inputs of the choice of protocols for tagged messages, when the feature is on.
-    pub tag: Option<ProtoParams<'a>>,
+    /// Inputs of the choice of protocols; `None` while the peer is not known.
+    pub protocols: Option<ProtoParams<'a>>,
 }
 
 /// The classes of tagged sends, in the order of the tables.
@@ -113,11 +113,19 @@ pub fn ep_info(info: &EpInfo<'_>) -> String {
 
 /// The tables of protocols of an endpoint.
 fn protocols(info: &EpInfo<'_>) -> String {
-    let tables = info.tag.iter().flat_map(|tag| {
-        let table = |class| table::tag(info, tag, class);
-        CLASSES.map(table)
-    });
-    tables.collect()
+    let Some(params) = &info.protocols else {
+        return String::new();
+    };
+    let mut out = String::new();
+    if info.context.has_feature(Features::TAG) {
+        out.extend(CLASSES.map(|class| table::tag(info, params, class)));
+    }
+    if info.context.has_feature(Features::AM) {
+        for reply in [false, true] {
+            out.extend(CLASSES.map(|class| table::am(info, params, class, reply)));
+        }
+    }
+    out
 }
 
 /// Prints the tables of protocols of a new endpoint configuration, if `UCX_PROTO_INFO` says so.
@@ -126,8 +134,13 @@ pub fn proto_info(info: &EpInfo<'_>) {
         "n" | "no" | "0" | "off" => false,
         "auto" => crate::ucs::log::enabled(crate::ucs::log::Level::Debug),
         "y" | "yes" | "1" | "on" | "used" => true,
-        // A pattern for the names of operations, of which there is a table of one.
-        pattern => "tagged message by ucp_tag_send*".contains(pattern.trim_matches('*')),
+        // A pattern for the names of operations that there are tables of.
+        pattern => [
+            "tagged message by ucp_tag_send*",
+            "active message by ucp_am_send*",
+        ]
+        .iter()
+        .any(|name| name.contains(pattern.trim_matches('*'))),
     };
     if wanted {
         for line in protocols(info).lines() {
@@ -139,8 +152,8 @@ pub fn proto_info(info: &EpInfo<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ucp::context::ContextParams;
     use crate::ucp::context::test_components::COMPONENTS;
-    use crate::ucp::context::{ContextParams, Features};
     use crate::ucp::select::{LaneSpec, LaneUse};
     use crate::ucs::config::Config;
     use crate::uct::{IfaceAttr, IfaceCaps, PerfAttr};
@@ -259,7 +272,7 @@ mod tests {
             lanes: &lanes,
             cfg_index: 0,
             scope: Scope::of(&context, &lanes),
-            tag: Some(ProtoParams {
+            protocols: Some(ProtoParams {
                 rndv_get: Some(&am),
                 ..ProtoParams::new(&am)
             }),

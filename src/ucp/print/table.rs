@@ -1,6 +1,7 @@
 //! Tables of protocols by message size, as `UCX_PROTO_INFO` and `ucp_ep_print_info` show them.
 
 use crate::ucp::select::{LaneIdx, ProtoParams, Protocol, SendClass, tag_ranges};
+use crate::ucp::wire::amsg::only_len;
 
 use super::{EpInfo, config_name, lanes};
 
@@ -17,13 +18,42 @@ pub struct Row {
 
 /// The table of tagged sends of an endpoint.
 pub fn tag(info: &EpInfo<'_>, params: &ProtoParams<'_>, class: SendClass) -> String {
-    let titles = [
-        config_name(info.context, info.scope, info.cfg_index),
-        format!(
-            "tagged message by ucp_tag_send*{} from host memory",
-            class.suffix()
-        ),
-    ];
+    let title = format!(
+        "tagged message by ucp_tag_send*{} from host memory",
+        class.suffix()
+    );
+    messages(info, params, class, title, describe)
+}
+
+/// The table of active messages of an endpoint, of those that let the receiver `reply` or others.
+pub fn am(info: &EpInfo<'_>, params: &ProtoParams<'_>, class: SendClass, reply: bool) -> String {
+    let with_reply = if reply { " with reply flag" } else { "" };
+    let title = format!(
+        "active message by ucp_am_send*{with_reply}{} from host memory",
+        class.suffix()
+    );
+    let params = ProtoParams {
+        allow_short: params.allow_short && !reply,
+        header_single: only_len(reply),
+        ..*params
+    };
+    // All are eager unless they say otherwise, and what the receiver does with them is its own.
+    let words = |proto| {
+        describe(proto)
+            .replace("eager ", "")
+            .replace(" copy-out", "")
+    };
+    messages(info, &params, class, title, words)
+}
+
+fn messages(
+    info: &EpInfo<'_>,
+    params: &ProtoParams<'_>,
+    class: SendClass,
+    title: String,
+    describe: impl Fn(Protocol) -> String,
+) -> String {
+    let titles = [config_name(info.context, info.scope, info.cfg_index), title];
     let mut min = 0;
     let rows: Vec<Row> = tag_ranges(params, class)
         .into_iter()

@@ -170,7 +170,7 @@ const UCS_VARS: &[Variable] = &[
         "MODULE_DIR",
         "",
         Kind::Text,
-        "Folder of loadable modules. All transports are built in.",
+        "Folder of loadable modules, beside the one next to the library. All transports are built in.",
     ),
     var(
         "MODULE_LOG_LEVEL",

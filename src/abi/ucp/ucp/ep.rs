@@ -1,9 +1,10 @@
 //! Entry points of `ucp/api/ucp.h`: ep.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use crate::abi::prelude::*;
-use crate::abi::support::{cfile, sockaddr};
+use crate::abi::support::{cfile, cstr, sockaddr};
 use crate::abi::ucp::convert::{self, Kind};
 use crate::ucp::address;
 use crate::ucp::ep::{Endpoint, EpOptions, ErrorHandler, ErrorMode};
@@ -103,7 +104,7 @@ unsafe fn create(worker: ucp_worker_h, params: *const ucp_ep_params_t) -> Result
         handler,
         user_data,
         // SAFETY: a terminated string or NULL, by the API.
-        name: name.and_then(|name| unsafe { convert::name(name) }),
+        name: name.and_then(|name| unsafe { cstr::text(name) }.map(Cow::into_owned)),
     };
     // SAFETY: forwarded to the caller.
     unsafe {
@@ -355,12 +356,7 @@ pub unsafe extern "C" fn ucp_ep_query(ep: ucp_ep_h, attr: *mut ucp_ep_attr_t) ->
             _ => return Error::InvalidParam.into(),
         };
         let _guard = ep.worker().enter();
-        crate::set_field!(
-            attrs,
-            UCP_EP_ATTR_FIELD_NAME,
-            name,
-            convert::c_name(&ep.name())
-        );
+        crate::set_field!(attrs, UCP_EP_ATTR_FIELD_NAME, name, cstr::array(&ep.name()));
         if attrs.wants(UCP_EP_ATTR_FIELD_LOCAL_SOCKADDR | UCP_EP_ATTR_FIELD_REMOTE_SOCKADDR) {
             // Only endpoints made by a socket address have them.
             let Some(ends) = ep.sockaddrs() else {

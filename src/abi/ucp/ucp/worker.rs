@@ -1,9 +1,10 @@
 //! Entry points of `ucp/api/ucp.h`: worker.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use crate::abi::prelude::*;
-use crate::abi::support::cfile;
+use crate::abi::support::{cfile, cstr};
 use crate::abi::ucp::convert::{self, Kind};
 use crate::set_field;
 use crate::ucp::address;
@@ -48,7 +49,7 @@ unsafe fn create(
             thread_mode,
             user_data: user_data.unwrap_or(core::ptr::null_mut()),
             // SAFETY: a terminated string or NULL, by the API.
-            name: name.and_then(|name| unsafe { convert::name(name) }),
+            name: name.and_then(|name| unsafe { cstr::text(name) }.map(Cow::into_owned)),
             client_id: crate::field!(p, UCP_WORKER_PARAM_FIELD_CLIENT_ID, client_id).unwrap_or(0),
             am_alignment,
         },
@@ -162,7 +163,7 @@ pub unsafe extern "C" fn ucp_worker_query(
             attrs,
             UCP_WORKER_ATTR_FIELD_NAME,
             name,
-            convert::c_name(worker.name())
+            cstr::array(worker.name())
         );
         crate::set_field!(
             attrs,
@@ -185,11 +186,10 @@ pub unsafe extern "C" fn ucp_worker_print_info(worker: ucp_worker_h, stream: *mu
         let _guard = worker.enter();
         let address = worker.address();
         let len = Some(address.len()).filter(|len| *len != 0);
-        let atomics = worker
-            .context()
-            .has_feature(Features::AMO32 | Features::AMO64);
-        // No transport has atomic operations of its own.
-        print::worker_info(worker.context(), worker.name(), len, atomics.then_some(&[]))
+        let context = worker.context();
+        let wanted = context.has_feature(Features::AMO32 | Features::AMO64);
+        let atomics = wanted.then(|| context.direct_resources());
+        print::worker_info(context, worker.name(), len, atomics.as_deref())
     };
     // SAFETY: NULL or an open stream, by the API.
     unsafe { cfile::print(stream, &text) };

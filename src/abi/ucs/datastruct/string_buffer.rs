@@ -133,11 +133,8 @@ pub unsafe extern "C" fn ucs_string_buffer_append_flags(
         (bits.map(|bit| bit.to_string()).collect(), ",")
     } else {
         // SAFETY: the caller's list has a name for each bit that is set.
-        (
-            bits.map(|bit| unsafe { text::read(flag_names.add(bit).read()) }.into_owned())
-                .collect(),
-            "|",
-        )
+        let name = |bit| unsafe { text::read(flag_names.add(bit).read()) }.into_owned();
+        (bits.map(name).collect(), "|")
     };
     // SAFETY: the caller passes a string buffer.
     unsafe { ucs_string_buffer_push(strb, names.join(separator).as_bytes()) };
@@ -210,11 +207,8 @@ pub unsafe extern "C" fn ucs_string_buffer_rbrk(
     }
     let buffer = Buffer(strb);
     // SAFETY: a C string or NULL.
-    let found = buffer
-        .bytes()
-        .iter()
-        .rposition(|byte| unsafe { in_set(*byte, delim) });
-    if let Some(at) = found {
+    let stops = |byte: &u8| unsafe { in_set(*byte, delim) };
+    if let Some(at) = buffer.bytes().iter().rposition(stops) {
         buffer.set_length(at);
     }
 }

@@ -130,18 +130,14 @@ pub unsafe extern "C" fn ucs_config_parser_print_all_opts(
     }
     // SAFETY: a C string or NULL. Callers of before 1.22 have no fifth argument, so what is there
     // may only be looked at when the executable says that it is newer.
-    let (prefix, filter) = unsafe {
+    unsafe {
         let filter = if built_for_1_22() {
-            text::bytes(filter)
+            filter
         } else {
-            None
+            core::ptr::null()
         };
-        (text::read(prefix), filter.map(String::from_utf8_lossy))
-    };
-    let settings = Config::read(None).unwrap_or_else(|_| Config::global().clone());
-    let listing = config::print_all(&settings, &prefix, Print(flags), filter.as_deref());
-    // SAFETY: the caller's open stream.
-    unsafe { crate::sys::stdio::write_stream(stream, listing.as_bytes()) };
+        ucx_rs_print_config(stream, prefix, flags, filter);
+    }
 }
 
 /// Value of one field as text of at most `max` bytes.

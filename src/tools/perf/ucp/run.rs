@@ -1,0 +1,712 @@
+//! UCP tests: sending and receiving.
+
+use core::cell::Cell;
+use core::ffi::c_void;
+use core::mem::zeroed;
+use core::ptr::{null, null_mut};
+
+use super::functions as c;
+use super::{Each, Runner, Team, Thread};
+use crate::abi::prelude::*;
+use crate::tools::client::check;
+use crate::tools::client::log::error;
+use crate::tools::client::ucp::Pending;
+use crate::tools::perf::measure::Measure;
+use crate::tools::perf::params::{Flags, SLEEP};
+use crate::tools::perf::tests::{Command, Pattern};
+
+const TAG: ucp_tag_t = 0x1337_a880;
+const AM_ID: u32 = 1;
+/// The last byte of a buffer that is watched: before the test, and after the last message.
+const UNKNOWN: u8 = 255;
+const LAST: u8 = 1;
+
+/// One thread's part of a test. It must stay where it is: callbacks have its address.
+struct State {
+    worker: ucp_worker_h,
+    sends: Cell<u32>,
+    recvs: Cell<i64>,
+    /// Where active messages are received, and parameters for that.
+    am_buffer: Cell<*mut c_void>,
+    am_count: Cell<usize>,
+    am_length: Cell<usize>,
+    am_params: ucp_request_param_t,
+    am_copy: bool,
+}
+
+/// See the module.
+pub struct Ucp<'a> {
+    team: &'a Team<'a>,
+    thread: &'a Thread,
+    index: usize,
+    each: Each<'a>,
+    command: Command,
+    size: usize,
+    window: u32,
+    flags: Flags,
+    sleep: bool,
+    tag_mask: ucp_tag_t,
+    state: Box<State>,
+    send_params: ucp_request_param_t,
+    info_params: ucp_request_param_t,
+    recv_params: ucp_request_param_t,
+    /// What is passed to operations: buffers, or lists of their pieces.
+    send_buffer: *mut c_void,
+    send_count: usize,
+    recv_buffer: *mut c_void,
+    recv_count: usize,
+    recv_datatype: ucp_datatype_t,
+    header: Vec<u8>,
+    _pieces: [Vec<ucp_dt_iov_t>; 2],
+}
+
+unsafe extern "C" fn sent(request: *mut c_void, _: ucs_status_t, state: *mut c_void) {
+    // SAFETY: the state that the operation was given, which outlives it; its request ends here.
+    unsafe {
+        sent_noted(request, Status::OK, state);
+        c::ucp_request_free(request);
+    }
+}
+
+/// The request is still asked for.
+unsafe extern "C" fn sent_noted(_: *mut c_void, _: ucs_status_t, state: *mut c_void) {
+    // SAFETY: the state that the operation was given, which outlives it.
+    let state = unsafe { &*state.cast::<State>() };
+    state.sends.set(state.sends.get().wrapping_sub(1));
+}
+
+impl State {
+    fn received(&self) {
+        self.recvs.set(self.recvs.get() - 1);
+    }
+}
+
+unsafe extern "C" fn tag_received(
+    request: *mut c_void,
+    _: ucs_status_t,
+    _: *const ucp_tag_recv_info_t,
+    state: *mut c_void,
+) {
+    // SAFETY: the state that the operation was given, which outlives it; its request ends here.
+    unsafe {
+        (*state.cast::<State>()).received();
+        c::ucp_request_free(request);
+    }
+}
+
+unsafe extern "C" fn am_fetched(_: *mut c_void, _: ucs_status_t, _: usize, state: *mut c_void) {
+    // SAFETY: the state that the operation was given, which outlives it.
+    unsafe { (*state.cast::<State>()).received() };
+}
+
+unsafe extern "C" fn am_arrived(
+    state: *mut c_void,
+    _: *const c_void,
+    _: usize,
+    data: *mut c_void,
+    length: usize,
+    param: *const ucp_am_recv_param_t,
+) -> ucs_status_t {
+    // SAFETY: the state that the handler was set with; data and parameters of the library's.
+    unsafe {
+        let state = &*state.cast::<State>();
+        if (*param).recv_attr & u64::from(UCP_AM_RECV_ATTR_FLAG_RNDV) != 0 {
+            // The request goes when the callback has been called.
+            let count = state.am_count.get();
+            let to = state.am_buffer.get();
+            let fetch = c::ucp_am_recv_data_nbx(state.worker, data, to, count, &state.am_params);
+            if let Some(request) = Pending(fetch).request() {
+                c::ucp_request_release(request);
+            }
+            return Status::INPROGRESS;
+        }
+        if state.am_copy && length <= state.am_length.get() {
+            core::ptr::copy_nonoverlapping(data.cast::<u8>(), state.am_buffer.get().cast(), length);
+        }
+        state.received();
+    }
+    Status::OK
+}
+
+const CONTIG: ucp_datatype_t = 1 << UCP_DATATYPE_SHIFT | UCP_DATATYPE_CONTIG;
+
+/// Elements of `size` bytes one after the other.
+const fn contig(size: usize) -> ucp_datatype_t {
+    (size as ucp_datatype_t) << UCP_DATATYPE_SHIFT | UCP_DATATYPE_CONTIG
+}
+
+impl<'a> Ucp<'a> {
+    pub fn new(team: &'a Team<'a>, index: usize, each: Each<'a>) -> Result<Ucp<'a>, Error> {
+        let (params, thread) = (team.params, &team.threads[index]);
+        let test = params.test()?;
+        let size = params.size();
+        let atomic = test.command.is_atomic();
+        let mut pieces = [Vec::new(), Vec::new()];
+        let mut buffer = |which: usize, iov: bool, at: *mut u8| {
+            if !iov || atomic {
+                return (at.cast(), size, if atomic { contig(size) } else { CONTIG });
+            }
+            pieces[which] = list(params.sizes.as_slice(), params.iov_stride, at);
+            let list = &mut pieces[which];
+            (list.as_mut_ptr().cast(), list.len(), UCP_DATATYPE_IOV)
+        };
+        let (send_buffer, send_count, send_datatype) = buffer(0, params.send_iov, thread.send);
+        let (recv_buffer, recv_count, recv_datatype) = buffer(1, params.recv_iov, thread.recv);
+        // SAFETY: parameters for which zero is a value.
+        let zero = || unsafe { zeroed::<ucp_request_param_t>() };
+        let mut state = Box::new(State {
+            worker: thread.worker,
+            sends: Cell::new(0),
+            recvs: Cell::new(0),
+            am_buffer: Cell::new(recv_buffer),
+            am_count: Cell::new(recv_count),
+            am_length: Cell::new(if params.recv_iov { 0 } else { size }),
+            am_params: zero(),
+            am_copy: params.flags.contains(Flags::AM_COPY),
+        });
+        let user_data: *mut c_void = (&raw mut *state).cast();
+        let common = |datatype, memh| {
+            let mut param = zero();
+            param.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE
+                | UCP_OP_ATTR_FIELD_CALLBACK
+                | UCP_OP_ATTR_FIELD_USER_DATA;
+            param.datatype = datatype;
+            param.user_data = user_data;
+            if params.flags.contains(Flags::REGISTERED) {
+                param.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
+                param.memh = memh;
+            }
+            if test.pattern == Pattern::Stream {
+                param.op_attr_mask |= UCP_OP_ATTR_FLAG_MULTI_SEND;
+            }
+            param
+        };
+        let send_with = |callback| {
+            let mut param = common(send_datatype, thread.send_memh);
+            param.cb.send = Some(callback);
+            if matches!(test.command, Command::Fadd | Command::Swap | Command::Cswap) {
+                param.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+                param.reply_buffer = send_buffer;
+            }
+            param
+        };
+        let mut info_params = send_with(sent_noted);
+        info_params.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+        let mut recv_params = common(recv_datatype, thread.recv_memh);
+        recv_params.cb.recv = Some(tag_received);
+        state.am_params = common(recv_datatype, thread.recv_memh);
+        state.am_params.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+        state.am_params.cb.recv_am = Some(am_fetched);
+        if test.command == Command::Am {
+            set_handler(thread.worker, Some(am_arrived), user_data)?;
+        }
+        Ok(Ucp {
+            team,
+            thread,
+            index,
+            each,
+            command: test.command,
+            size,
+            window: params.max_outstanding,
+            flags: params.flags,
+            sleep: params.wait_mode == SLEEP,
+            tag_mask: if params.flags.contains(Flags::TAG_WILDCARD) {
+                0
+            } else {
+                u64::MAX
+            },
+            state,
+            send_params: send_with(sent),
+            info_params,
+            recv_params,
+            send_buffer,
+            send_count,
+            recv_buffer,
+            recv_count,
+            recv_datatype,
+            header: vec![0; params.ucp_am_header],
+            _pieces: pieces,
+        })
+    }
+
+    #[inline]
+    fn progress(&self) {
+        // SAFETY: a live worker of this thread.
+        unsafe {
+            if c::ucp_worker_progress(self.thread.worker) == 0 && self.sleep {
+                c::ucp_worker_wait(self.thread.worker);
+            }
+        }
+    }
+
+    /// Progress of the side that is written to.
+    #[inline]
+    fn respond(&self) {
+        if !self.flags.contains(Flags::ONE_SIDED) {
+            self.progress();
+        }
+    }
+
+    /// Waits until at most `left` sends are in flight.
+    #[inline]
+    fn wait_sends(&self, left: u32) {
+        while self.state.sends.get() > left {
+            self.progress();
+        }
+    }
+
+    #[inline]
+    fn wait_recvs(&self, left: i64) {
+        while self.state.recvs.get() > left {
+            self.respond();
+        }
+    }
+
+    /// The byte by which the end of a message in memory is known.
+    fn last_byte(buffer: *mut u8, size: usize) -> *mut u8 {
+        buffer.wrapping_add(size.max(1) - 1)
+    }
+
+    fn write_mark(&self, buffer: *mut u8, mark: u8) {
+        // SAFETY: inside the buffer, which the peer may write at the same time.
+        unsafe { Self::last_byte(buffer, self.size).write_volatile(mark) };
+    }
+
+    fn read_mark(&self) -> u8 {
+        // SAFETY: inside the buffer, which the peer may write at the same time.
+        unsafe { Self::last_byte(self.thread.recv, self.size).read_volatile() }
+    }
+
+    /// Sends `count` elements; with `info` also what the library says of it.
+    #[inline]
+    fn send(&self, count: usize, mark: Option<u8>, info: Option<&mut String>) {
+        self.wait_sends(self.window - 1);
+        if let Some(mark) = mark {
+            self.write_mark(self.thread.send, mark);
+        }
+        let wants_info = info.is_some();
+        let param: *const ucp_request_param_t = match wants_info {
+            true => &self.info_params,
+            false => &self.send_params,
+        };
+        let (ep, buffer) = (self.thread.ep, self.send_buffer);
+        let (remote, rkey) = (self.thread.remote, self.thread.rkey);
+        let value = 0u64;
+        let value: *const c_void = (&raw const value).cast();
+        // SAFETY: live handles, buffers that outlive the operation, parameters that are valid as
+        // their masks say. An operand is copied by the call.
+        let posted = unsafe {
+            match self.command {
+                Command::Tag => c::ucp_tag_send_nbx(ep, buffer, count, TAG, param),
+                Command::TagSync => c::ucp_tag_send_sync_nbx(ep, buffer, count, TAG, param),
+                Command::Stream => c::ucp_stream_send_nbx(ep, buffer, count, param),
+                Command::Am => {
+                    let (header, length) = (self.header.as_ptr().cast(), self.header.len());
+                    let header = if length == 0 { null() } else { header };
+                    c::ucp_am_send_nbx(ep, AM_ID, header, length, buffer, count, param)
+                }
+                Command::Put => c::ucp_put_nbx(ep, buffer, count, remote, rkey, param),
+                Command::Get => c::ucp_get_nbx(ep, buffer, count, remote, rkey, param),
+                op => c::ucp_atomic_op_nbx(ep, opcode(op), value, 1, remote, rkey, param),
+            }
+        };
+        self.posted(posted, info);
+    }
+
+    #[inline]
+    fn posted(&self, posted: ucs_status_ptr_t, info: Option<&mut String>) {
+        let pending = Pending(posted);
+        if let Some(request) = pending.request() {
+            self.state.sends.set(self.state.sends.get().wrapping_add(1));
+            if let Some(info) = info {
+                // SAFETY: a live request, whose callback may have been called.
+                unsafe {
+                    *info = describe(request);
+                    c::ucp_request_release(request);
+                }
+            }
+        } else if !posted.is_null() {
+            failed("send", pending);
+        }
+    }
+
+    /// Receives `count` elements, or sees to it that they will be.
+    #[inline]
+    fn recv(&self, count: usize, mark: Option<u8>) {
+        match self.command {
+            Command::Tag | Command::TagSync => self.recv_tag(count),
+            Command::Am => self.state.recvs.set(self.state.recvs.get() + 1),
+            Command::Stream if self.flags.contains(Flags::STREAM_RECV_DATA) => {
+                self.recv_stream_data(if count == 1 { 1 } else { self.size });
+            }
+            Command::Stream => self.recv_stream(count),
+            Command::Put => {
+                if let Some(mark) = mark {
+                    while self.read_mark() != mark {
+                        self.respond();
+                    }
+                }
+            }
+            _ => self.respond(),
+        }
+    }
+
+    #[inline]
+    fn recv_tag(&self, count: usize) {
+        self.wait_recvs(i64::from(self.window) - 1);
+        let (worker, mask) = (self.thread.worker, self.tag_mask);
+        // SAFETY: a live worker, a buffer that outlives the operation, and valid parameters.
+        unsafe {
+            if self.flags.contains(Flags::TAG_PROBE) {
+                let mut info: ucp_tag_recv_info_t = zeroed();
+                while c::ucp_tag_probe_nb(worker, TAG, mask, 0, &mut info).is_null() {
+                    self.respond();
+                }
+            }
+            let param = &self.recv_params;
+            let posted = c::ucp_tag_recv_nbx(worker, self.recv_buffer, count, TAG, mask, param);
+            let pending = Pending(posted);
+            if pending.request().is_some() {
+                self.state.recvs.set(self.state.recvs.get() + 1);
+            } else if !posted.is_null() {
+                failed("receive", pending);
+            }
+        }
+    }
+
+    fn recv_stream_data(&self, size: usize) {
+        let mut total = 0;
+        while total < size {
+            self.respond();
+            let mut length = 0;
+            // SAFETY: a live endpoint; data is given back once.
+            unsafe {
+                let data = c::ucp_stream_recv_data_nb(self.thread.ep, &mut length);
+                let pending = Pending(data);
+                if pending.request().is_some() {
+                    total += length;
+                    c::ucp_stream_data_release(self.thread.ep, data);
+                } else if !data.is_null() {
+                    return failed("receive", pending);
+                }
+            }
+        }
+    }
+
+    fn recv_stream(&self, count: usize) {
+        let iov = self.recv_datatype == UCP_DATATYPE_IOV;
+        // All pieces of a list at once, bytes as they come.
+        let bytes = if iov { self.size } else { count };
+        let mut total = 0;
+        while total < bytes {
+            let (to, want) = match iov {
+                true => (self.recv_buffer, count),
+                false => (self.recv_buffer.wrapping_byte_add(total), bytes - total),
+            };
+            match self.recv_stream_part(to, want, iov) {
+                Some(length) => total += length,
+                None => return,
+            }
+        }
+    }
+
+    /// Receives what is there, at least a byte.
+    fn recv_stream_part(&self, to: *mut c_void, count: usize, whole: bool) -> Option<usize> {
+        let mut length = 0;
+        // SAFETY: a live endpoint, and a buffer that outlives the operation.
+        unsafe {
+            let mut param: ucp_request_param_t = zeroed();
+            param.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE;
+            param.datatype = self.recv_datatype;
+            if whole {
+                param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+                param.flags = UCP_STREAM_RECV_FLAG_WAITALL;
+            }
+            let posted = c::ucp_stream_recv_nbx(self.thread.ep, to, count, &mut length, &param);
+            let pending = Pending(posted);
+            let Some(request) = pending.request() else {
+                if posted.is_null() {
+                    return Some(length);
+                }
+                failed("receive", pending);
+                return None;
+            };
+            let status = loop {
+                let status = c::ucp_stream_recv_request_test(request, &mut length);
+                if status != Status::INPROGRESS {
+                    break status;
+                }
+                self.respond();
+            };
+            c::ucp_request_free(request);
+            if status.is_err() {
+                failed("receive", Pending(null_mut()));
+                return None;
+            }
+            Some(length)
+        }
+    }
+
+    /// After the last message the watched byte changes.
+    fn send_last(&self) {
+        if !self.command.is_one_sided() {
+            return self.wait_sends(0);
+        }
+        let (thread, size) = (self.thread, self.size);
+        // SAFETY: live handles, and buffers that outlive the wait below.
+        unsafe {
+            c::ucp_worker_fence(thread.worker);
+            if self.command == Command::Put {
+                self.write_mark(thread.send, LAST);
+            }
+            let mut value = [0u8; 8];
+            value[size.clamp(1, 8) - 1] = LAST;
+            let mut mark = u64::from_ne_bytes(value);
+            let mark_at: *mut c_void = (&raw mut mark).cast();
+            let param = &self.send_params;
+            let mut atomic = zeroed::<ucp_request_param_t>();
+            atomic.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE
+                | UCP_OP_ATTR_FIELD_CALLBACK
+                | UCP_OP_ATTR_FIELD_USER_DATA;
+            atomic.datatype = contig(size);
+            atomic.cb.send = Some(sent);
+            atomic.user_data = param.user_data;
+            let (buffer, remote, rkey) = (self.send_buffer, thread.remote, thread.rkey);
+            let mut operand: *const c_void = mark_at;
+            match self.command {
+                Command::Fadd | Command::Swap => {
+                    atomic.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+                    atomic.reply_buffer = buffer;
+                }
+                // The value to write stands where the old one will.
+                Command::Cswap => {
+                    atomic.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+                    atomic.reply_buffer = mark_at;
+                    operand = buffer;
+                }
+                _ => {}
+            }
+            let posted = match self.command {
+                Command::Put => {
+                    c::ucp_put_nbx(thread.ep, buffer, self.send_count, remote, rkey, param)
+                }
+                Command::Get => {
+                    let mut bytes = zeroed::<ucp_request_param_t>();
+                    bytes.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+                    bytes.cb.send = Some(sent);
+                    bytes.user_data = param.user_data;
+                    let at = remote + size as u64 - 1;
+                    let from = mark_at.byte_add(size.clamp(1, 8) - 1);
+                    c::ucp_put_nbx(thread.ep, from, 1, at, rkey, &bytes)
+                }
+                op => {
+                    c::ucp_atomic_op_nbx(thread.ep, opcode(op), operand, 1, remote, rkey, &atomic)
+                }
+            };
+            self.posted(posted, None);
+            self.wait_sends(0);
+        }
+    }
+
+    fn flush(&self) -> Result<(), Error> {
+        // SAFETY: a live worker, and parameters for which zero is a value.
+        let flush = unsafe {
+            let param: ucp_request_param_t = zeroed();
+            Pending(c::ucp_worker_flush_nbx(self.thread.worker, &param))
+        };
+        flush.wait(|| {
+            // Sleeping would wait for events that a flush doesn't need.
+            // SAFETY: a live worker.
+            unsafe { c::ucp_worker_progress(self.thread.worker) };
+        })
+    }
+
+    fn account(&self, measure: &mut Measure) {
+        if measure.done(self.size) {
+            (self.each)(&measure.report(), "", false, false);
+        }
+    }
+
+    fn ping_pong(&mut self, measure: &mut Measure) {
+        let mut turn = 0u8;
+        let (send, recv) = (self.send_count, self.recv_count);
+        let mark = |turn| (self.command == Command::Put).then_some(turn);
+        let first = self.team.rte.is_server();
+        while !measure.is_done() {
+            if first {
+                self.send(send, mark(turn), None);
+            }
+            self.recv(recv, mark(turn));
+            self.wait_recvs(0);
+            if !first {
+                let mut extra = String::new();
+                let wanted = measure.iterations() == 0;
+                self.send(send, mark(turn), wanted.then_some(&mut extra));
+                if wanted {
+                    measure.extra = extra;
+                }
+            }
+            self.account(measure);
+            turn = turn.wrapping_add(1);
+        }
+        self.wait_recvs(0);
+        self.wait_sends(0);
+    }
+
+    fn stream(&mut self, measure: &mut Measure) {
+        if self.flags.contains(Flags::LOOPBACK) {
+            while !measure.is_done() {
+                self.send(self.send_count, None, None);
+                self.recv(self.recv_count, None);
+                self.account(measure);
+            }
+            self.wait_sends(0);
+            self.wait_recvs(0);
+        } else if self.team.rte.is_server() {
+            while !measure.is_done() {
+                self.recv(self.recv_count, None);
+                self.account(measure);
+            }
+            while self.command.is_one_sided() && self.read_mark() != LAST {
+                self.respond();
+            }
+            self.wait_recvs(0);
+            self.send(1, None, None);
+            self.wait_sends(0);
+        } else {
+            // All that comes back is one element.
+            self.state.am_count.set(1);
+            self.state.am_length.set(1);
+            while !measure.is_done() {
+                let mut extra = String::new();
+                let wanted = measure.iterations() == 0;
+                self.send(self.send_count, None, wanted.then_some(&mut extra));
+                if wanted {
+                    measure.extra = extra;
+                }
+                self.account(measure);
+            }
+            self.send_last();
+            self.recv(1, None);
+            self.wait_recvs(0);
+        }
+    }
+}
+
+impl Runner for Ucp<'_> {
+    fn run(&mut self, measure: &mut Measure) -> Result<(), Error> {
+        let pattern = self.team.params.test()?.pattern;
+        if self.command.is_one_sided() {
+            let mark = if pattern == Pattern::PingPong {
+                UNKNOWN
+            } else {
+                0
+            };
+            self.write_mark(self.thread.send, mark);
+            self.write_mark(self.thread.recv, mark);
+        }
+        self.barrier();
+        measure.start();
+        self.team.barrier.wait();
+        match pattern {
+            Pattern::PingPong => self.ping_pong(measure),
+            Pattern::Stream => self.stream(measure),
+        }
+        self.flush()?;
+        self.team.barrier.wait();
+        measure.stop();
+        self.barrier();
+        Ok(())
+    }
+
+    fn barrier(&mut self) {
+        self.team.meet(self.index == 0);
+    }
+
+    fn agree(&mut self, ours: i8) -> i8 {
+        self.team.agree(self.index == 0, ours)
+    }
+}
+
+impl Drop for Ucp<'_> {
+    fn drop(&mut self) {
+        if self.command == Command::Am {
+            // Late messages are not for a state that is gone.
+            let _ = set_handler(self.thread.worker, None, null_mut());
+        }
+    }
+}
+
+fn set_handler(
+    worker: ucp_worker_h,
+    cb: ucp_am_recv_callback_t,
+    arg: *mut c_void,
+) -> Result<(), Error> {
+    // SAFETY: a live worker; parameters valid as their mask says.
+    unsafe {
+        let mut param: ucp_am_handler_param_t = zeroed();
+        param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID
+            | UCP_AM_HANDLER_PARAM_FIELD_CB
+            | UCP_AM_HANDLER_PARAM_FIELD_ARG
+            | UCP_AM_HANDLER_PARAM_FIELD_FLAGS;
+        param.id = AM_ID;
+        param.cb = cb;
+        param.arg = arg;
+        param.flags = UCP_AM_FLAG_WHOLE_MSG as u32;
+        check(c::ucp_worker_set_am_recv_handler(worker, &param))
+    }
+}
+
+fn opcode(command: Command) -> ucp_atomic_op_t {
+    match command {
+        Command::Swap => UCP_ATOMIC_OP_SWAP,
+        Command::Cswap => UCP_ATOMIC_OP_CSWAP,
+        _ => UCP_ATOMIC_OP_ADD,
+    }
+}
+
+/// The pieces of a message from `at` on.
+fn list(sizes: &[usize], stride: usize, at: *mut u8) -> Vec<ucp_dt_iov_t> {
+    let mut offset = 0;
+    let piece = |length: &usize| {
+        let buffer = at.wrapping_add(offset).cast();
+        offset += if stride > 0 { stride } else { *length };
+        ucp_dt_iov_t {
+            buffer,
+            length: *length,
+        }
+    };
+    sizes.iter().map(piece).collect()
+}
+
+/// What the library says of a request.
+///
+/// # Safety
+/// A live request.
+unsafe fn describe(request: *mut c_void) -> String {
+    let mut text = vec![0u8; 256];
+    // SAFETY: the caller's; room for as much as is said.
+    let status = unsafe {
+        let mut attr: ucp_request_attr_t = zeroed();
+        attr.field_mask =
+            u64::from(UCP_REQUEST_ATTR_FIELD_INFO_STRING | UCP_REQUEST_ATTR_FIELD_INFO_STRING_SIZE);
+        attr.debug_string = text.as_mut_ptr().cast();
+        attr.debug_string_size = text.len();
+        check(c::ucp_request_query(request, &mut attr))
+    };
+    match status {
+        Ok(()) => {
+            let end = text.iter().position(|byte| *byte == 0).unwrap_or(0);
+            String::from_utf8_lossy(&text[..end]).into_owned()
+        }
+        Err(error) => format!("<failed to query: {error}>"),
+    }
+}
+
+/// Nothing can be measured any more.
+#[cold]
+fn failed(what: &str, pending: Pending) {
+    let reason = pending.wait(|| {}).err().unwrap_or(Error::IoError);
+    error!("failed to {what}: {reason}");
+    std::process::exit(1);
+}

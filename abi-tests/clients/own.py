@@ -51,7 +51,8 @@ def comparable(switches, lines):
             line = line.split("=")[0]
         if line.startswith(("# Library path", "# Library version", "# Configured with", "# Git branch", "UCX_DYNAMIC_TL_PROGRESS_FACTOR")):
             line = line.split(":")[0].split("=")[0].split("'")[0]
-        # One prints to standard output only while it has a terminal, the other always.
+        if "UCX_FAULT_" in line or "Fault injection" in line:
+            continue  # variables of this package
         if "memory: " in line or "create time" in line:
             line = line.split(":")[0]
         line = re.sub(r"UCP worker '.*'", "UCP worker", line)

@@ -94,6 +94,7 @@ fn is_allowed(list: &AllowList, name: &str) -> bool {
     }
 }
 
+/// False if it can't be loaded, so that another file of its name may be tried.
 fn open(path: &Path, mode: dl::Mode) -> bool {
     let object = match Object::open(path, mode) {
         Ok(object) => object,
@@ -106,13 +107,12 @@ fn open(path: &Path, mode: dl::Mode) -> bool {
         None | Some(0) => {
             crate::ucs_debug!("loaded module {}", path.display());
             object.keep();
-            true
         }
         Some(status) => {
             crate::ucs_debug!("module {} refuses: status {status}", path.display());
-            false
         }
     }
+    true
 }
 
 #[cfg(test)]

@@ -38,8 +38,14 @@ NUMBER = re.compile(r"\b(?:0x[0-9a-f]+|\d+(?:\.\d+)?(?:[KMGT]\b|us\b|ns\b|ms\b)?
 
 def comparable(switches, lines):
     """The lines without what may differ, in any order where the order is free."""
+    # Explained, a variable is a paragraph: those that only this package has go with their explanations.
+    paragraphs = re.split(r"(?<=\n)\n", "\n".join(lines) + "\n")
+    paragraphs = [p for p in paragraphs if not ("UCX_FAULT_" in p and len(re.findall("UCX_[A-Z_]+=", p)) == 1)]
+    lines = "\n".join(paragraphs).splitlines()
     found = []
     for line in lines:
+        if line in ("", "#") and switches[:2] in ("-c", "-f"):
+            continue
         # Explanations are in each one's own words; what they explain follows.
         if re.search("[af]", switches.split(" ")[0]) and re.match(r"# (?!UCX |Syntax:|Inherits:)", line) and switches[:2] in ("-c", "-a", "-f"):
             continue

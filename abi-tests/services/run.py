@@ -72,7 +72,11 @@ def sections(lib):
 def listing(lib, *options):
     code, output = run(INFO, *options, lib=lib)
     check(code == 0, f"ucx_info exits with {code}: {output}")
-    return DIFFERENT.sub("", output).splitlines()
+    # Explained, a variable is a paragraph: those that only we have go with their explanations.
+    paragraphs = re.split(r"(?<=\n)\n", DIFFERENT.sub("", output))
+    ours = re.compile(r"(?:.*\n)*?(# )?UCX_FAULT_")
+    keep = [p for p in paragraphs if not (ours.match(p) and len(re.findall("UCX_[A-Z_]+=", p)) == 1)]
+    return "\n".join(keep).splitlines()
 
 
 def variables(lines):

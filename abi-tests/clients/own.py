@@ -62,6 +62,7 @@ def comparable(switches, lines):
         if "memory: " in line or "create time" in line:
             line = line.split(":")[0]
         line = re.sub(r"UCP worker '.*'", "UCP worker", line)
+        line = re.sub(r"^#( +)peer: .*", "# peer", line)
         line = line.replace("unlimited", "<= 0")
         found.append(NUMBER.sub("N", line.rstrip()))
     if "-e" in switches or "e " in switches.split(" ")[0] or "pwe" in switches:

@@ -194,7 +194,8 @@ impl Endpoint {
     pub(in crate::ucp) fn end_flush(self: &Rc<Self>, req: ReqRef, then: Then, result: Result<()>) {
         let result = result.and(self.order().take_failure());
         match then {
-            Then::Nothing => self.worker.finish(req, result),
+            // Operations that the failure has ended were counted like others.
+            Then::Nothing => self.worker.finish(req, result.and(self.check_usable())),
             Then::Close => {
                 self.close_now();
                 // A close has done its work whatever became of the ways to the peer.

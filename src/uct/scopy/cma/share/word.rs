@@ -59,7 +59,7 @@ impl Word {
 
     /// A new job in the slot, of which the first chunk is the owner's.
     pub fn opened(self) -> Word {
-        let round = (self.0 >> PHASE_BITS) + 1 & ((1 << ROUND_BITS) - 1);
+        let round = ((self.0 >> PHASE_BITS) + 1) & ((1 << ROUND_BITS) - 1);
         Word(round << PHASE_BITS)
             .with_count(FRONT, 1)
             .with_phase(Phase::Open)

@@ -36,11 +36,15 @@ def text(ctx, binary, lib, switches, version="1.22.0"):
 NUMBER = re.compile(r"\b(?:0x[0-9a-f]+|\d+(?:\.\d+)?(?:[KMGT]\b|us\b|ns\b|ms\b)?)")
 
 
+# Variables of this package.
+OWN = re.compile("UCX_(FAULT|FAILOVER)_")
+
+
 def comparable(switches, lines):
     """The lines without what may differ, in any order where the order is free."""
     # Explained, a variable is a paragraph: those that only this package has go with their explanations.
     paragraphs = re.split(r"(?<=\n)\n", "\n".join(lines) + "\n")
-    paragraphs = [p for p in paragraphs if not ("UCX_FAULT_" in p and len(re.findall("UCX_[A-Z_]+=", p)) == 1)]
+    paragraphs = [p for p in paragraphs if not (OWN.search(p) and len(re.findall("UCX_[A-Z_]+=", p)) == 1)]
     lines = "\n".join(paragraphs).splitlines()
     found = []
     for line in lines:
@@ -57,7 +61,7 @@ def comparable(switches, lines):
             line = line.split("=")[0]
         if line.startswith(("# Library path", "# Library version", "# Configured with", "# Git branch", "UCX_DYNAMIC_TL_PROGRESS_FACTOR")):
             line = line.split(":")[0].split("=")[0].split("'")[0]
-        if "UCX_FAULT_" in line or "Fault injection" in line:
+        if OWN.search(line) or re.search("# (Fault injection|Failover) configuration", line):
             continue  # variables of this package
         if "memory: " in line or "create time" in line:
             line = line.split(":")[0]

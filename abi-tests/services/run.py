@@ -74,14 +74,14 @@ def listing(lib, *options):
     check(code == 0, f"ucx_info exits with {code}: {output}")
     # Explained, a variable is a paragraph: those that only we have go with their explanations.
     paragraphs = re.split(r"(?<=\n)\n", DIFFERENT.sub("", output))
-    ours = re.compile(r"(?:.*\n)*?(# )?UCX_FAULT_")
+    ours = re.compile(r"(?:.*\n)*?(# )?UCX_(FAULT|FAILOVER)_")
     keep = [p for p in paragraphs if not (ours.match(p) and len(re.findall("UCX_[A-Z_]+=", p)) == 1)]
     return "\n".join(keep).splitlines()
 
 
 def variables(lines):
     """Those that UCX has too."""
-    return [line for line in lines if re.match(r"(# )?UCX_(?!FAULT_)", line)]
+    return [line for line in lines if re.match(r"(# )?UCX_(?!FAULT_|FAILOVER_)", line)]
 
 
 def test_values_of_variables():
@@ -91,7 +91,7 @@ def test_values_of_variables():
 
 
 def test_hidden_variables_and_syntax():
-    keep = re.compile(r"UCX_(?!FAULT_)|# (syntax|inherits|alias of):|# (?!Fault injection).* configuration$")
+    keep = re.compile(r"UCX_(?!FAULT_|FAILOVER_)|# (syntax|inherits|alias of):|# (?!Fault injection|Failover).* configuration$")
     ours, genuine = (
         [line for line in listing(lib, "-caf") if keep.match(line)] for lib in (OURS, GENUINE)
     )

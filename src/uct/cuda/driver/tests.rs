@@ -130,7 +130,7 @@ fn copies_are_done_when_the_event_says_so() {
     let _pushed = driver.push(primary.context).unwrap();
     let at = driver.alloc(SIZE).unwrap();
     let (stream, event) = (driver.stream().unwrap(), driver.event().unwrap());
-    let out: Vec<u8> = (0..SIZE).map(|i| (i * 7 >> 3) as u8).collect();
+    let out: Vec<u8> = (0..SIZE).map(|i| ((i * 7) >> 3) as u8).collect();
     let mut back = vec![0u8; SIZE];
     // SAFETY: all three stay, and are not looked at, until the event is done.
     unsafe {

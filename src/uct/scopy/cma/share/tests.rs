@@ -47,7 +47,7 @@ fn others_boards_are_told_from_other_files() {
 #[test]
 fn a_helper_does_what_a_slot_says() {
     let board = board();
-    let source: Vec<u8> = (0..300_000u32).map(|i| (i * 7 >> 3) as u8).collect();
+    let source: Vec<u8> = (0..300_000u32).map(|i| ((i * 7) >> 3) as u8).collect();
     let mut target = vec![0u8; source.len()];
     let mut task = Task {
         pid: std::process::id(),

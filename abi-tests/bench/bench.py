@@ -45,19 +45,21 @@ UCT = [("am latency 8 B short", "lat", "am_lat -D short", 8, 400000), ("am laten
 MPI = [(f"MPI latency {s} B", "lat", "LATENCY", s, n // 2) for s, n in LAT]
 MPI += [(f"MPI bandwidth {s} B", "bw", "BANDWIDTH", s, n // 2) for s, n in BW]
 LAST_CORE = str(os.cpu_count() - 1)
+SCHEMES = ["get_zcopy", "put_zcopy", "am", "rkey_ptr", "get_ppln", "put_ppln"]
+RNDV = [(64 * K, 20000), (M, 1500), (64 * M, 24)]
 
 
-def perftest(lib, tls, test, size, count, kind, both=()):
+def perftest(lib, tls, test, size, count, kind, both=(), more=None):
     """One run; microseconds (its 50th percentile) or MB/s, None if it failed. `both` are options of
     client and server."""
-    env = where.environ(lib, tls, UCX_WARN_UNUSED_ENV_VARS="n")
+    env = where.environ(lib, tls, UCX_WARN_UNUSED_ENV_VARS="n", **(more or {}))
     port = str(random.randint(14000, 30000))
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     server = subprocess.Popen(["taskset", "-c", "0", where.PERFTEST, "-p", port, *both], env=env, **quiet)
     try:
         time.sleep(0.3)
         client = ["taskset", "-c", LAST_CORE, where.PERFTEST, "-p", port, "127.0.0.1", *both, "-f", "-t", *test.split()]
-        client += ["-s", str(size), "-n", str(count), "-w", str(max(10, count // 20))]
+        client += ["-s", str(size), "-n", str(count), "-w", str(max(min(10, count // 4), count // 20))]
         out = subprocess.run(client, env=env, capture_output=True, text=True, timeout=60).stdout
         server.wait(10)
         fields = [line for line in out.split("\n") if line.strip()][-1].split()
@@ -157,6 +159,22 @@ def uct(table, options, sides):
             table.row(f"UCT {tl} {name}", got["ours"], got["genuine"], unit, kind == "bw", 0.97)
 
 
+def rendezvous(table, options, sides):
+    """Bandwidth of tagged messages that go by rendezvous, in each of its schemes, both sides forced to
+    the same one. A scheme that a side can't use there is replaced by what that side falls back to."""
+    for tls in options.tls.split(","):
+        for scheme in SCHEMES:
+            for size, count in RNDV:
+                name = f"{tls} rndv {scheme} {size // K} KiB"
+                if options.cases not in name:
+                    continue
+                more = {"UCX_RNDV_SCHEME": scheme, "UCX_RNDV_THRESH": "8k"}
+                n = max(16, count // 10) if tls == "tcp" else count
+                measure = lambda lib: perftest(lib, tls, "tag_bw", size, n, "bw", more=more)  # noqa: B023, E731
+                got = alternate(options.rounds, sides, measure)
+                table.row(name, got["ours"], got["genuine"], "MB/s", True, 0.97)
+
+
 def start_up(table, options, sides, program):
     if options.cases not in "start-up resident memory":
         return
@@ -247,6 +265,7 @@ def main():
         connections(table, options, sides, crowd)
         uct(table, options, sides)
         point_to_point(table, options, sides, pairs)
+        rendezvous(table, options, sides)
     return table.finish()
 
 

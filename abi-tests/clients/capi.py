@@ -275,6 +275,14 @@ def refusals(ctx, tls):
     output(ctx, program(ctx, "rma_smoke", "1.22.0"), ctx.lib, tls, ["bad"], {})
 
 
+# Names of ways in which large messages travel.
+SCHEMES = ("get_zcopy", "put_zcopy", "get_ppln", "put_ppln", "am", "rkey_ptr")
+
+
+def rendezvous(scheme):
+    return body_for("rndv", more={"UCX_RNDV_SCHEME": scheme, "UCX_RNDV_THRESH": "1000"})
+
+
 def tests():
     found = over_both("capi faults", faults_of("faults")) + over_both("capi mem_faults", faults_of("mem_faults"))
     found += over_both("capi am_faults", faults_of("am_faults"))
@@ -372,6 +380,11 @@ def tests():
     found.append(Test("capi sockaddr, forgotten requests", "tcp", alone("sockaddr", ["127.0.0.1", "forgotten"])))
     found.append(Test("capi sockaddr", "tcp", body_for("sockaddr")))
     found.append(Test("capi sockaddr, IPv6", "tcp", body_for("sockaddr", ["::1"], {"UCX_TCP_AF_PRIO": "inet6"})))
+    for scheme in SCHEMES:
+        found += over_both(f"capi rndv, UCX_RNDV_SCHEME={scheme}", rendezvous(scheme))
+        for name in ("tag_basic", "datatypes", "am_basic", "am_keep", "across", "rma_smoke"):
+            more = {"UCX_RNDV_SCHEME": scheme, "UCX_RNDV_THRESH": "1000"}
+            found += over_both(f"capi {name}, UCX_RNDV_SCHEME={scheme}", body_for(name, more=more), smoke=False)
     for thresh in ("0", "1000", "inf"):
         for name in ("truncation", "datatypes", "am_basic", "am_keep"):
             found += over_both(f"capi {name}, UCX_RNDV_THRESH={thresh}", body_for(name, more={"UCX_RNDV_THRESH": thresh}), smoke=False)

@@ -30,6 +30,9 @@ bitflags! {
         const EVENT_FD = 1 << 10;
         /// Messages between two interfaces arrive in the order they were posted.
         const ORDERED = 1 << 11;
+        /// Puts are carried out by the peer's process, which looks their key up
+        /// ([`Events::place_put`]): taking the key back is enough to be left alone.
+        const PUT_KEYED = 1 << 12;
     }
 }
 
@@ -84,6 +87,8 @@ pub struct IfaceParams {
     /// Peers may write to this process's memory by [`Ep::put_zcopy`], and this one to theirs,
     /// where the transport does so by messages: the opener's protocol wants no keys for it.
     pub remote_put: bool,
+    /// The same, with keys: [`Events::place_put`] is asked where the bytes may go.
+    pub keyed_put: bool,
 }
 
 /// The answer of [`Iface::arm`].
@@ -132,6 +137,16 @@ pub trait Events {
     fn placed(&self, id: u8, header: &[u8], total: usize) {
         let _ = (id, header, total);
     }
+
+    /// As [`Events::place`], for a put to `address` of whose `total` bytes those from `offset` on
+    /// are about to be written, under the key that the peer's [`Ep::put_zcopy`] was given.
+    fn place_put(&self, key: u64, address: u64, offset: usize, total: usize) -> Place {
+        let _ = (key, address, offset, total);
+        Place::Discard
+    }
+
+    /// What [`Events::place_put`] allowed has been written.
+    fn put_written(&self) {}
 
     /// An operation that was posted with this token and answered `Pending` has ended: the local
     /// buffer is the user's again.

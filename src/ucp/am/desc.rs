@@ -9,12 +9,12 @@ use crate::ucp::wire::rndv::Rts;
 use crate::ucs::status::{Error, Result};
 
 /// What the user's pointer stands for.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub enum Kind {
     /// The data itself.
     Data,
     /// A message that the sender still has.
-    Rndv(Rts),
+    Rndv(Box<Rts>),
 }
 
 /// Says that a pointer which the user hands back is one of ours.
@@ -94,12 +94,12 @@ impl DataBuf {
     }
 
     pub fn kind(&self) -> Kind {
-        self.front().kind
+        self.front().kind.clone()
     }
 
     /// Copies `data` to `offset`; what does not fit is left out.
     pub fn write(&self, offset: usize, data: &[u8]) {
-        if let Kind::Data = self.kind()
+        if let Kind::Data = self.front().kind
             && offset <= self.len()
         {
             let n = data.len().min(self.len() - offset);
@@ -120,7 +120,7 @@ impl DataBuf {
     }
 
     pub fn bytes(&self) -> &[u8] {
-        match self.kind() {
+        match self.front().kind {
             // SAFETY: the block's data, written when it was filled.
             Kind::Data => unsafe { core::slice::from_raw_parts(self.data().cast(), self.len()) },
             Kind::Rndv(_) => &[],
@@ -173,8 +173,10 @@ impl DataBuf {
 impl Drop for DataBuf {
     fn drop(&mut self) {
         let (base, layout) = (self.front().base, self.front().layout);
-        // SAFETY: the front is alive until the next line, and not read after this.
+        // SAFETY: the front is alive, and not read after this.
         unsafe { (&raw mut (*self.0.as_ptr()).magic).write(0) };
+        // SAFETY: as above; nothing else in it needs a drop.
+        unsafe { (&raw mut (*self.0.as_ptr()).kind).drop_in_place() };
         // SAFETY: allocated in `new` with this layout; this is the only owner.
         unsafe { dealloc(base.as_ptr(), layout) };
     }

@@ -231,7 +231,7 @@ pub fn on_rts(worker: &Worker, bytes: &[u8]) -> Option<()> {
         refuse(worker, &rts, Error::InvalidParam.into());
         return Some(());
     }
-    let block = DataBuf::new(len, Kind::Rndv(rts), 1).ok()?;
+    let block = DataBuf::new(len, Kind::Rndv(Box::new(rts.clone())), 1).ok()?;
     let reply_to = head.reply.then_some(rts.identity.origin);
     let (status, block) = lend(worker, handler, header, reply_to, block, ATTR_RNDV)?;
     if block.is_used() {

@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bitflags::bitflags;
 
 use crate::ucp::mem::{AllocMethod, Regions};
+use crate::ucp::rkey::config::RkeyConfigs;
 use crate::ucs::config::Config;
 use crate::ucs::status::Result;
 use crate::uct::{Component, DeviceKind, MdAttr, TlDevice};
@@ -137,6 +138,8 @@ pub struct Context {
     /// Drawn at random: tells keys of this context from those of others.
     pub uid: u64,
     pub regions: Regions,
+    /// What unpacked keys have in common.
+    pub rkey_configs: RkeyConfigs,
     /// Where `ucp_mem_map` allocates, first choice first.
     pub alloc_methods: Vec<AllocMethod>,
 }
@@ -177,6 +180,7 @@ impl Context {
             resources,
             uid: crate::sys::event::random_u64(),
             regions: Regions::default(),
+            rkey_configs: RkeyConfigs::default(),
             alloc_methods,
         }))
     }

@@ -191,22 +191,27 @@ impl RecvBuf {
     /// Fills it with the bytes at `src`, which has as many. The error is a generic datatype's
     /// own.
     pub fn copy_from(&self, src: UserMem) -> Result<()> {
+        self.copy_part(0, src)
+    }
+
+    /// Stores the bytes at `src`, which begin at `offset` of the message and fit.
+    pub fn copy_part(&self, offset: usize, src: UserMem) -> Result<()> {
         match self {
             RecvBuf::Contig(mem) => {
-                src.copy_to(*mem);
+                src.copy_to(mem.part(offset, src.len()));
             }
             RecvBuf::Iov(iov) => {
                 let mut at = 0;
-                iov.for_parts(0, iov.len(), usize::MAX, |part| {
+                iov.for_parts(offset, src.len(), usize::MAX, |part| {
                     at += src.part(at, part.len()).copy_to(part);
                 });
             }
             RecvBuf::Generic(state) => {
                 let mut bounce = [0; BOUNCE];
                 let mut at = 0;
-                while at < state.len().min(src.len()) {
+                while at < src.len() {
                     let n = src.read_at(at, &mut bounce);
-                    state.unpack(at, bounce.get(..n).unwrap_or_default())?;
+                    state.unpack(offset + at, bounce.get(..n).unwrap_or_default())?;
                     at += n;
                 }
             }

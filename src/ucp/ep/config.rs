@@ -1,11 +1,18 @@
 //! What endpoints with the same lanes have in common: limits and thresholds, worked out once and
 //! shared.
 
+use core::cell::Cell;
+
+use smallvec::SmallVec;
+
+use super::RailInfo;
 use crate::ucp::context::Context;
 use crate::ucp::select::proto::Threshold;
 use crate::ucp::select::{
-    Lanes, ProtoParams, RndvScheme, SendClass, TagThresholds, put_threshold, tag_thresholds,
+    Lanes, ProtoParams, RndvScheme, SendClass, TagThresholds, put_threshold, rndv_best,
+    tag_thresholds,
 };
+use crate::ucs::config::parse_size;
 use crate::uct::{IfaceAttr, IfaceCaps};
 
 /// Zero-copy limits of the active message lane.
@@ -17,6 +24,21 @@ pub struct ZcopyLimits {
     pub max_iov: usize,
     /// Longest header in bytes.
     pub max_header: usize,
+}
+
+/// How the payload of a rendezvous moves.
+#[derive(Clone, Debug)]
+pub struct RndvChoice {
+    /// What the user wants (`UCX_RNDV_SCHEME`).
+    pub forced: Option<RndvScheme>,
+    /// What the cost model prefers.
+    pub best: RndvScheme,
+    /// Bytes of a fragment in a staging buffer (`UCX_RNDV_FRAG_SIZE`).
+    pub frag: usize,
+    /// Bytes copied at a time out of mapped memory (`UCX_RKEY_PTR_SEG_SIZE`).
+    pub ptr_step: usize,
+    /// It was said that the forced scheme is not possible.
+    pub told: Cell<bool>,
 }
 
 /// Shared by endpoints that are alike.
@@ -36,6 +58,9 @@ pub struct EpConfig {
     pub zcopy: Option<ZcopyLimits>,
     pub fetch_max_iov: usize,
     pub put_max_iov: usize,
+    /// The lanes of puts in a rendezvous, best first.
+    pub put_rails: SmallVec<[RailInfo; 1]>,
+    pub rndv: RndvChoice,
     /// Puts from this length on are written by a lane rather than sent.
     pub put_lane_min: usize,
     /// Failures of the peer are noticed.
@@ -72,6 +97,10 @@ impl EpConfig {
                 max_header: am.max_zcopy_header,
             });
         let only_max = am.max_bcopy.saturating_sub(8);
+        let put_rail = lanes.rndv_put.zip(put);
+        let put_rails = put_rail.map(|(index, attr)| RailInfo::new(index, attr, lanes.am));
+        // One-sided puts take a lane only where the kernel writes.
+        let put = put.filter(|attr| !attr.caps.contains(IfaceCaps::PUT_KEYED));
         let rndv_thresh = normal.rndv_thresh.min(fast.rndv_thresh);
         let zcopy_min = normal.zcopy.map_or(usize::MAX, |(min, _)| min);
         EpConfig {
@@ -84,6 +113,14 @@ impl EpConfig {
             zcopy,
             fetch_max_iov: fetch.map_or(0, |attr| attr.max_iov),
             put_max_iov: put.map_or(0, |attr| attr.max_iov),
+            put_rails: put_rails.into_iter().collect(),
+            rndv: RndvChoice {
+                forced: params.rndv_scheme,
+                best: rndv_best(params),
+                frag: params.rndv_frag,
+                ptr_step: params.rkey_ptr_step,
+                told: Cell::new(false),
+            },
             put_lane_min: put.map_or(usize::MAX, |attr| put_threshold(params, attr)),
             peer_errors: am.caps.contains(IfaceCaps::ERR_PEER),
             rails: 1,
@@ -107,6 +144,14 @@ impl EpConfig {
             zcopy: None,
             fetch_max_iov: 0,
             put_max_iov: 0,
+            put_rails: SmallVec::new(),
+            rndv: RndvChoice {
+                forced: None,
+                best: RndvScheme::Am,
+                frag: ROOM,
+                ptr_step: ROOM,
+                told: Cell::new(false),
+            },
             put_lane_min: usize::MAX,
             peer_errors: true,
             rails: 1,
@@ -145,14 +190,19 @@ pub fn proto_params<'a>(context: &Context, am: &'a IfaceAttr, intra: bool) -> Pr
     params.rndv_thresh = threshold(config.keyed_size("RNDV_THRESH", key));
     params.rndv_send_nbr_thresh = threshold(config.size_auto("RNDV_SEND_NBR_THRESH"));
     params.zcopy_thresh = threshold(config.size_auto("ZCOPY_THRESH"));
-    params.rndv_scheme = match config.choice("RNDV_SCHEME") {
-        "get_zcopy" | "get_ppln" => Some(RndvScheme::Get),
-        "put_zcopy" | "put_ppln" | "am" => Some(RndvScheme::Am),
-        _ => None,
-    };
+    params.rndv_scheme = RndvScheme::of_name(config.choice("RNDV_SCHEME"));
+    params.rndv_frag = frag_size(config.list("RNDV_FRAG_SIZE"));
+    params.rkey_ptr_step = config.size("RKEY_PTR_SEG_SIZE").max(1);
     params.ppn = context.params.estimated_num_ppn;
     if let Some(bandwidth) = config.bandwidth("BCOPY_BW") {
         params.memcpy_bw = bandwidth;
     }
     params
+}
+
+/// That for host memory of a list like `host:512K,cuda:4M`.
+fn frag_size(list: Vec<String>) -> usize {
+    let host = list.iter().find_map(|entry| entry.strip_prefix("host:"));
+    let parsed = host.and_then(parse_size);
+    parsed.filter(|size| *size != 0).unwrap_or(512 << 10)
 }

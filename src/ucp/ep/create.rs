@@ -7,6 +7,7 @@ use std::rc::Rc;
 use smallvec::{SmallVec, smallvec};
 
 use super::config::proto_params;
+use super::rails::lane_token;
 use super::{Endpoint, EpConfig, EpOptions, ErrorMode, Wired};
 use crate::ucp::address::WorkerAddress;
 use crate::ucp::context::{Features, RscIndex};
@@ -122,7 +123,9 @@ impl Endpoint {
             wired.lanes.get(index).cloned()
         };
         *self.fetch.borrow_mut() = lane(wired.config.lanes.rndv_get);
-        *self.store.borrow_mut() = lane(wired.config.lanes.rndv_put);
+        // What the peer's process writes is no better than a message to it.
+        let written = wired.config.put_rails.iter().find(|rail| !rail.keyed);
+        *self.store.borrow_mut() = lane(written.map(|rail| rail.index));
         // Called once: the endpoint is new, or was checked to be unwired.
         let _ = self.wired.set(wired);
     }
@@ -211,6 +214,8 @@ impl Endpoint {
             owned: Cell::new(false),
             lent: Cell::new(false),
             failed: Cell::new(None),
+            lost: Cell::new(0),
+            peer_stopped: Cell::new(false),
             tell_peer: Cell::new(false),
             in_flight: Cell::new(0),
             started: Cell::new(0),
@@ -445,6 +450,10 @@ fn open(
             .chain(others)
             .map(|pair| way(worker, address, *pair))
             .collect();
+        let token = match index == usize::from(chosen.am) {
+            true => token,
+            false => lane_token(token, index as u8),
+        };
         let opened = all.and_then(|all| Attempts::begin(all, token));
         match opened.map_err(|error| (Some(first), error))? {
             Opened::Only(ep, local) => {
@@ -492,10 +501,12 @@ fn wired(
     let intra = worker.is_intra_node(am_local);
     let fetch_attr = chosen.rndv_get.and_then(attr);
     let put_attr = chosen.rndv_put.and_then(attr);
+
     let config = worker.ep_config(chosen, || {
         let context = worker.context();
         let params = ProtoParams {
             rndv_get: fetch_attr,
+            rndv_put: put_attr,
             ..proto_params(context, am_attr, intra)
         };
         print::proto_info(&print::EpInfo {

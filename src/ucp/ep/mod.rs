@@ -7,6 +7,7 @@ pub mod error;
 pub mod flush;
 mod pending;
 mod perf;
+pub mod rails;
 mod wired;
 
 use core::cell::{Cell, OnceCell, RefCell};
@@ -21,6 +22,7 @@ pub use config::EpConfig;
 pub use create::why_unused;
 pub use error::{ErrorHandler, ErrorMode};
 pub use pending::{Message, Pending};
+pub use rails::{Rail, RailInfo};
 pub use wired::Wired;
 
 use crate::ucp::request::ReqRef;
@@ -86,6 +88,10 @@ pub struct Endpoint {
     /// A handler was given the handle to reply on, and may have kept it.
     lent: Cell<bool>,
     failed: Cell<Option<Error>>,
+    /// A bit for each lane that is out of use.
+    lost: Cell<u16>,
+    /// The peer has said that nothing of it is under way to us any more.
+    peer_stopped: Cell<bool>,
     /// The peer is to hear of the failure.
     tell_peer: Cell<bool>,
     /// Operations begun here and not ended, and those that wait for some of them.

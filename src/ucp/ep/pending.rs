@@ -55,6 +55,12 @@ impl Endpoint {
         self.pending.borrow().iter().any(is_it)
     }
 
+    /// An operation that waits for its turn does so no more.
+    pub fn unqueue(&self, req: ReqRef) {
+        let is_it = |p: &Pending| matches!(p, Pending::Op(other) if *other == req);
+        self.pending.borrow_mut().retain(|p| !is_it(p));
+    }
+
     /// Queues an operation whose flight is stored in it.
     pub fn queue(self: &Rc<Self>, req: ReqRef) {
         self.push(Pending::Op(req));
@@ -169,6 +175,15 @@ impl Endpoint {
         }
     }
 
+    /// Sends a message although the endpoint has failed or is being closed.
+    pub(in crate::ucp) fn send_last(self: &Rc<Self>, message: Message) {
+        if self.is_wired()
+            && (self.is_blocked() || matches!(self.post_control(&message), Ok(Post::NoResource)))
+        {
+            self.push(Pending::Control(message));
+        }
+    }
+
     /// Sends what waits. True when nothing waits any more.
     pub fn run_pending(self: &Rc<Self>) -> bool {
         loop {
@@ -251,9 +266,14 @@ impl Endpoint {
             Op::Announce(flight) => self.drive(req, flight, Op::Announce, |ep, announced| {
                 req.set_op(Op::Offered(announced.offer(&ep.worker)));
             }),
-            Op::Stream(flight) => self.drive(req, flight, Op::Stream, |ep, ()| {
-                ep.worker.finish(req, Ok(()))
-            }),
+            Op::Stream(flight) => self.step(req, flight, Op::Stream, rndv::stream::settle),
+            Op::RndvPut(flight) => self.step(req, flight, Op::RndvPut, rndv::put::settle),
+            Op::Load(flight) => self.step(req, flight, Op::Load, rndv::rkey_ptr::settle),
+            op @ Op::Ppln(_) => {
+                req.set_op(op);
+                rndv::ppln::run(&self.worker, req);
+                Tried::Gone
+            }
             Op::StreamSend(flight) => self.drive(req, flight, Op::StreamSend, |ep, ()| {
                 ep.worker.finish(req, Ok(()));
             }),

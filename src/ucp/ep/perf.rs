@@ -14,6 +14,7 @@ impl Endpoint {
         let intra = self.worker.is_intra_node(local);
         Some(ProtoParams {
             rndv_get: lanes.rndv_get.and_then(attr),
+            rndv_put: lanes.rndv_put.and_then(attr),
             ..proto_params(self.worker.context(), attr(lanes.am)?, intra)
         })
     }

@@ -145,6 +145,20 @@ impl Memory {
         })
     }
 
+    /// `len` bytes that only this process uses.
+    ///
+    /// # Errors
+    /// `NoMemory`.
+    pub fn private(len: usize) -> Result<Memory> {
+        let mapping = Mapping::heap(len).map_err(|_| Error::NoMemory)?;
+        let address = mapping.ptr().expose_provenance();
+        Ok(Memory {
+            window: Window::of_user(address, mapping.len()),
+            backing: Backing::Private(mapping),
+            method: None,
+        })
+    }
+
     /// Maps the memory behind an exported handle of another process. Its address is the one it has
     /// here.
     ///

@@ -79,8 +79,8 @@ fn describe(proto: Protocol) -> String {
 
 fn lane_text(info: &EpInfo<'_>, proto: Protocol) -> String {
     let lane: Option<LaneIdx> = match proto {
-        Protocol::RndvGet => info.lanes.rndv_get,
-        Protocol::RndvPut => info.lanes.rndv_put,
+        Protocol::RndvGet | Protocol::RndvGetPpln => info.lanes.rndv_get,
+        Protocol::RndvPut | Protocol::RndvPutPpln => info.lanes.rndv_put,
         _ => Some(info.lanes.am),
     };
     let spec = lane.and_then(|lane| info.lanes.all.get(usize::from(lane)));

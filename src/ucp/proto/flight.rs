@@ -174,6 +174,15 @@ impl<S: Stage> Flight<S> {
         }
     }
 
+    /// Something that was posted has ended, and nothing follows from it now.
+    pub fn ended(&mut self, result: Result<()>) {
+        match &mut self.life {
+            Life::Between => {}
+            Life::Running(attempt) => self.stage.ended(attempt, result),
+            Life::Draining(draining) => self.stage.ended(&mut draining.attempt, result),
+        }
+    }
+
     /// Ends the flight: the stage goes back to its owner, the attempt is given up.
     pub fn end(self) -> S {
         self.stage

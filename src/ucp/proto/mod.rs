@@ -23,7 +23,7 @@ use crate::ucp::ep::flush::Flush;
 use crate::ucp::tag::TagRecv;
 
 use eager::{Eager, EagerZcopy};
-use rndv::{Announce, Fetch, Offered, Receive, Stream};
+use rndv::{Announce, Drain, Fetch, Load, Offered, Ppln, Receive, Stream};
 
 /// What a request is doing.
 #[derive(Default)]
@@ -43,7 +43,15 @@ pub enum Op {
     Announce(Flight<Announce>),
     Offered(Offered),
     Stream(Flight<Stream>),
+    /// A rendezvous whose bytes this side writes to the receiver's memory.
+    RndvPut(Flight<rndv::Put>),
+    /// A sender that was stopped while lanes were still reading its memory.
+    Drain(Drain),
     Fetch(Flight<Fetch>),
+    /// A receive from memory of the sender that is mapped here.
+    Load(Flight<Load>),
+    /// A receive by fragments.
+    Ppln(Ppln),
     Receive(Receive),
     StreamSend(Flight<stream::StreamSend>),
     StreamRecv(crate::ucp::stream::StreamRecv),

@@ -27,6 +27,8 @@ fn longest(total: usize, rails: usize) -> usize {
 /// What the pieces of a payload have in common. `N`: bytes of a header.
 pub struct Payload<'a, const N: usize> {
     pub buf: &'a SendBuf,
+    /// Where it ends in the buffer.
+    pub end: usize,
     /// Id of the messages.
     pub id: u8,
     /// The operation: the token of what is posted.
@@ -55,6 +57,11 @@ impl Pieces {
         self.offset
     }
 
+    /// Zero-copy pieces whose completion is to come.
+    pub fn outstanding(&self) -> usize {
+        self.outstanding
+    }
+
     /// A zero-copy piece has left.
     pub fn completed(&mut self) {
         self.outstanding = self.outstanding.saturating_sub(1);
@@ -67,7 +74,7 @@ impl Pieces {
         payload: &Payload<'_, N>,
         header: impl Fn(usize, &mut Writer<'_>),
     ) -> Result<Step> {
-        while self.offset < payload.buf.len() {
+        while self.offset < payload.end {
             match self.send(ep, payload, &header)? {
                 Some(n) => self.offset += n,
                 None => return Ok(Step::Blocked),
@@ -87,8 +94,8 @@ impl Pieces {
         payload: &Payload<'_, N>,
         header: &impl Fn(usize, &mut Writer<'_>),
     ) -> Result<Option<usize>> {
-        let Payload { buf, id, op } = *payload;
-        let (at, left) = (self.offset, buf.len() - self.offset);
+        let Payload { buf, end, id, op } = *payload;
+        let (at, left) = (self.offset, end.saturating_sub(self.offset));
         let worth_it = |limits: &ZcopyLimits| left >= limits.min && limits.max_header >= N;
         if let Some(limits) = ep.config().zcopy.filter(worth_it)
             && let Some((parts, n)) = buf.pieces(

@@ -1,10 +1,13 @@
 //! Remote keys: the right, and the ways, to access a region of a peer.
 
+pub mod config;
 pub mod wire;
 
 use core::cmp::Ordering;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock, Weak};
+
+use config::RkeyConfig;
 
 use crate::sys::usermem::UserMem;
 use crate::ucp::context::Context;
@@ -25,6 +28,7 @@ enum Mapped {
 /// the user may destroy it at any time.
 pub struct RemoteKey {
     packed: wire::Packed,
+    config: Arc<RkeyConfig>,
     /// Mapped when first needed: a key may be for a region that is only ever used by other means.
     mapped: OnceLock<Option<Mapped>>,
     context: Arc<Context>,
@@ -92,6 +96,7 @@ impl RemoteKey {
             packed.entries.len()
         );
         Ok(Arc::new(RemoteKey {
+            config: context.rkey_configs.of(context, &packed),
             packed,
             mapped: OnceLock::new(),
             context: context.clone(),
@@ -108,6 +113,11 @@ impl RemoteKey {
         let attached = attach::first(&self.context, packed)?;
         let window = Window::of_peer(attached.memory(), packed.address, packed.len);
         Some(Mapped::Peer(attached, window))
+    }
+
+    /// What it has in common with others.
+    pub fn config(&self) -> &RkeyConfig {
+        &self.config
     }
 
     /// The region's id at the peer, for operations that the peer carries out.
@@ -128,6 +138,9 @@ impl RemoteKey {
 
     /// The peer's bytes as memory of this process, where both can access it.
     pub fn mapped(&self, remote: u64, len: usize) -> Option<UserMem> {
+        if !self.config.may_map {
+            return None;
+        }
         match self.mapped.get_or_init(|| self.map()).as_ref()? {
             Mapped::Own(memory, window) if memory.strong_count() != 0 => window.slice(remote, len),
             Mapped::Own(..) => None,

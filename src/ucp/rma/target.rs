@@ -83,6 +83,25 @@ pub fn place(worker: &Worker, header: &[u8], offset: usize, total: usize) -> Pla
     }
 }
 
+/// Where a transport may write a put of a rendezvous: to memory that was exposed under this key,
+/// and still is.
+pub fn place_put(worker: &Worker, key: u64, address: u64, offset: usize, total: usize) -> Place {
+    match find(worker, key, address, total as u64) {
+        Ok((memory, mem)) => {
+            let rest = mem.part(offset, total);
+            worker.hold_placed(Some(memory));
+            match NonNull::new(rest.ptr()) {
+                Some(at) => Place::Buffer(at, rest.len()),
+                None => Place::Discard,
+            }
+        }
+        Err(error) => {
+            crate::ucs_debug!("dropped {total} bytes for {address:#x}, key {key:#x}: {error}");
+            Place::Discard
+        }
+    }
+}
+
 /// `GET`: sends the bytes, or says why not.
 pub fn on_get(worker: &Worker, data: &[u8]) -> Option<()> {
     let get = Get::decode(data)?;

@@ -148,11 +148,19 @@ pub fn select(
     let am_lane = lanes.add(best, LaneUse::AM);
     let am_bw = add_rails(&mut lanes, &mut am, requirements);
 
-    let rma = |cap| {
+    // A lane whose puts the peer's process carries out is only worth using where it exists anyway.
+    let mut writers = pairs.clone();
+    writers.retain(|pair| {
+        let caps = at(local, pair.local).map(|tl| tl.attr.caps);
+        let keyed = caps.is_some_and(|caps| caps.contains(IfaceCaps::PUT_KEYED));
+        !keyed || *pair == best
+    });
+    let rma = |pairs: &[Pair], cap| {
         let wanted = !requirements.failover;
-        wanted.then(|| best_rma(&pairs, local, remote, cap, requirements))?
+        wanted.then(|| best_rma(pairs, local, remote, cap, requirements))?
     };
-    let (get, put) = (rma(IfaceCaps::GET_ZCOPY), rma(IfaceCaps::PUT_ZCOPY));
+    let get = rma(&pairs, IfaceCaps::GET_ZCOPY);
+    let put = rma(&writers, IfaceCaps::PUT_ZCOPY);
     let rndv_get = get.map(|pair| lanes.add(pair, LaneUse::RMA_BW));
     let rndv_put = put.map(|pair| lanes.add(pair, LaneUse::RMA_BW));
     let keepalive = requirements

@@ -19,5 +19,5 @@ pub use candidates::{Candidate, alternatives};
 pub use lanes::{LaneIdx, LaneSpec, LaneUse, Lanes, LocalTl, Requirements, Unreachable, select};
 pub use proto::{
     ProtoParams, ProtoRange, Protocol, Reason, RndvScheme, SendClass, TagThresholds, Threshold,
-    message_time, put_threshold, tag_ranges, tag_thresholds,
+    message_time, put_threshold, rndv_best, tag_ranges, tag_thresholds,
 };

@@ -23,6 +23,12 @@ pub enum Protocol {
     RndvPut,
     /// Active messages, after the receiver has asked for them.
     RndvAm,
+    /// The receiver reads the sender's memory into staging buffers.
+    RndvGetPpln,
+    /// The sender writes to the receiver's staging buffers.
+    RndvPutPpln,
+    /// The receiver maps the sender's memory.
+    RndvRkeyPtr,
 }
 
 impl Protocol {
@@ -36,14 +42,20 @@ impl Protocol {
             Protocol::RndvGet => "rendezvous zero-copy read from remote",
             Protocol::RndvPut => "rendezvous zero-copy write to remote",
             Protocol::RndvAm => "rendezvous fragmented copy-in copy-out",
+            Protocol::RndvGetPpln => "rendezvous pipeline read from remote",
+            Protocol::RndvPutPpln => "rendezvous pipeline write to remote",
+            Protocol::RndvRkeyPtr => "rendezvous copy from mapped remote memory",
         }
     }
 
     /// True when the receiver must ask before data flows.
     pub fn is_rndv(self) -> bool {
-        matches!(
+        !matches!(
             self,
-            Protocol::RndvGet | Protocol::RndvPut | Protocol::RndvAm
+            Protocol::EagerShort
+                | Protocol::EagerBcopy
+                | Protocol::EagerBcopyMulti
+                | Protocol::EagerZcopy
         )
     }
 }
@@ -54,6 +66,32 @@ pub enum RndvScheme {
     Get,
     Put,
     Am,
+    /// By fragments through staging buffers of the receiver.
+    GetPpln,
+    PutPpln,
+    RkeyPtr,
+}
+
+impl RndvScheme {
+    const NAMES: [(&'static str, RndvScheme); 6] = [
+        ("get_zcopy", RndvScheme::Get),
+        ("put_zcopy", RndvScheme::Put),
+        ("get_ppln", RndvScheme::GetPpln),
+        ("put_ppln", RndvScheme::PutPpln),
+        ("am", RndvScheme::Am),
+        ("rkey_ptr", RndvScheme::RkeyPtr),
+    ];
+
+    /// By its name in `UCX_RNDV_SCHEME`; none for `auto`.
+    pub fn of_name(name: &str) -> Option<RndvScheme> {
+        let found = Self::NAMES.iter().find(|(known, _)| *known == name);
+        found.map(|(_, scheme)| *scheme)
+    }
+
+    pub fn name(self) -> &'static str {
+        let found = Self::NAMES.iter().find(|(_, scheme)| *scheme == self);
+        found.map_or("auto", |(name, _)| name)
+    }
 }
 
 impl From<RndvScheme> for Protocol {
@@ -62,6 +100,9 @@ impl From<RndvScheme> for Protocol {
             RndvScheme::Get => Protocol::RndvGet,
             RndvScheme::Put => Protocol::RndvPut,
             RndvScheme::Am => Protocol::RndvAm,
+            RndvScheme::GetPpln => Protocol::RndvGetPpln,
+            RndvScheme::PutPpln => Protocol::RndvPutPpln,
+            RndvScheme::RkeyPtr => Protocol::RndvRkeyPtr,
         }
     }
 }
@@ -125,6 +166,10 @@ pub struct ProtoParams<'a> {
     pub bcopy_thresh: Threshold,
     /// `UCX_RNDV_SCHEME`, if the user forces one.
     pub rndv_scheme: Option<RndvScheme>,
+    /// Bytes of a staging buffer.
+    pub rndv_frag: usize,
+    /// Bytes copied at a time out of mapped memory.
+    pub rkey_ptr_step: usize,
     /// Copies between two places of host memory, bytes per second (`UCX_BCOPY_BW`).
     pub memcpy_bw: f64,
     /// Processes of the host that share its devices.
@@ -146,6 +191,8 @@ impl<'a> ProtoParams<'a> {
             zcopy_thresh: Threshold::Auto,
             bcopy_thresh: Threshold::Auto,
             rndv_scheme: None,
+            rndv_frag: 512 << 10,
+            rkey_ptr_step: 512 << 10,
             memcpy_bw: 7000.0 * 1024.0 * 1024.0,
             ppn: 1,
         }
@@ -313,30 +360,45 @@ fn zcopy_range(params: &ProtoParams<'_>, limit: usize) -> Option<(usize, usize)>
     (min <= max).then_some((min, max))
 }
 
-/// The scheme that moves large data fastest, or the one that the user wants if it is possible.
-fn rndv_scheme(params: &ProtoParams<'_>) -> RndvScheme {
-    let mut best = (RndvScheme::Am, rndv_cost(params, RndvScheme::Am).per_byte);
+/// The scheme that moves large data of plain memory fastest.
+pub fn rndv_best(params: &ProtoParams<'_>) -> RndvScheme {
+    let mut best = (RndvScheme::Am, rndv_cost(params, RndvScheme::Am));
     for scheme in [RndvScheme::Put, RndvScheme::Get] {
-        let possible = match scheme {
-            RndvScheme::Get => params.rndv_get.is_some(),
-            RndvScheme::Put => params.rndv_put.is_some(),
-            RndvScheme::Am => true,
+        let cost = rndv_cost(params, scheme);
+        // Among equals a read is best: it takes the fewest messages. A put takes one more than
+        // messages that the receiver has asked for.
+        let better = match scheme {
+            RndvScheme::Get => cost.per_byte <= best.1.per_byte,
+            _ => cost.per_byte < best.1.per_byte,
         };
-        if !possible {
-            continue;
-        }
-        if params.rndv_scheme == Some(scheme) {
-            return scheme;
-        }
-        let per_byte = rndv_cost(params, scheme).per_byte;
-        if per_byte <= best.1 {
-            best = (scheme, per_byte);
+        // What the peer's process writes is no faster than messages to it.
+        let keyed = scheme == RndvScheme::Put
+            && params
+                .rndv_put
+                .is_some_and(|lane| lane.caps.contains(IfaceCaps::PUT_KEYED));
+        if is_possible(params, scheme) && better && !keyed {
+            best = (scheme, cost);
         }
     }
-    if params.rndv_scheme == Some(RndvScheme::Am) {
-        RndvScheme::Am
-    } else {
-        best.0
+    best.0
+}
+
+/// Whether there is a lane for it.
+fn is_possible(params: &ProtoParams<'_>, scheme: RndvScheme) -> bool {
+    match scheme {
+        RndvScheme::Get | RndvScheme::GetPpln => params.rndv_get.is_some(),
+        RndvScheme::Put | RndvScheme::PutPpln => params.rndv_put.is_some(),
+        // That depends on the memory, which only the receiver of a message can tell.
+        RndvScheme::RkeyPtr | RndvScheme::Am => true,
+    }
+}
+
+/// The scheme that the user wants, or active messages where that is impossible; else the fastest.
+fn rndv_scheme(params: &ProtoParams<'_>) -> RndvScheme {
+    match params.rndv_scheme {
+        None => rndv_best(params),
+        Some(wanted) if is_possible(params, wanted) => wanted,
+        Some(_) => RndvScheme::Am,
     }
 }
 
@@ -438,9 +500,13 @@ fn rndv_cost(params: &ProtoParams<'_>, scheme: RndvScheme) -> Linear {
     let am = &params.am.perf;
     let message = Linear::new(am.latency + 2.0 * am.overhead, 0.0);
     let lane = match scheme {
-        RndvScheme::Get => params.rndv_get.map(|attr| attr.perf),
-        RndvScheme::Put => params.rndv_put.map(|attr| attr.perf),
+        RndvScheme::Get | RndvScheme::GetPpln => params.rndv_get.map(|attr| attr.perf),
+        RndvScheme::Put | RndvScheme::PutPpln => params.rndv_put.map(|attr| attr.perf),
         RndvScheme::Am => None,
+        RndvScheme::RkeyPtr => {
+            let copy = Linear::of_bandwidth(params.memcpy_bw);
+            return message.then(message).then(copy);
+        }
     };
     let Some(lane) = lane else {
         // The request, the answer, then fragments straight into the receiver's buffer.
@@ -463,7 +529,15 @@ fn rndv_cost(params: &ProtoParams<'_>, scheme: RndvScheme) -> Linear {
     };
     let transfer = Linear::of_bandwidth(bandwidth(&lane, params.ppn));
     let fixed = Linear::new(lane.latency + lane.overhead, 0.0);
-    message.then(message).then(fixed).then(transfer)
+    let read = message.then(message).then(fixed).then(transfer);
+    let copy = Linear::of_bandwidth(params.memcpy_bw);
+    match scheme {
+        // The receiver asks, and is told of the end.
+        RndvScheme::Put => read.then(message),
+        RndvScheme::GetPpln => read.then(copy),
+        RndvScheme::PutPpln => read.then(message).then(copy),
+        _ => read,
+    }
 }
 
 /// The smallest size at which `new` is cheaper than `old`: the first win on a grid of powers of

@@ -333,8 +333,8 @@ fn schemes() {
         ..shared_memory(&am, &cma)
     };
     assert_eq!(scheme(forced(RndvScheme::Am)), RndvScheme::Am);
-    // Not possible here: the best of what is.
-    assert_eq!(scheme(forced(RndvScheme::Put)), RndvScheme::Get);
+    // Not possible here: messages always are.
+    assert_eq!(scheme(forced(RndvScheme::Put)), RndvScheme::Am);
     let put = ProtoParams {
         rndv_put: Some(&cma),
         ..forced(RndvScheme::Put)
@@ -417,6 +417,9 @@ proptest! {
                 Protocol::EagerZcopy => prop_assert!(size <= am.max_zcopy),
                 Protocol::RndvGet => prop_assert!(get),
                 Protocol::RndvPut => prop_assert!(false),
+                Protocol::RndvGetPpln | Protocol::RndvPutPpln | Protocol::RndvRkeyPtr => {
+                    prop_assert!(false)
+                }
                 Protocol::EagerBcopyMulti | Protocol::RndvAm => (),
             }
         }

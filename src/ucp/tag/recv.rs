@@ -440,7 +440,7 @@ pub fn on_rts(worker: &Worker, data: &[u8]) -> Option<()> {
                 tag: rts.tag,
                 total,
                 ack: None,
-                body: Body::Rndv(rts),
+                body: Body::Rndv(Box::new(rts)),
             };
             worker.tag.unexpected.borrow_mut().push(message);
         }

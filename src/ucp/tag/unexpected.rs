@@ -32,7 +32,7 @@ pub struct Partial {
 pub enum Body {
     Whole(Box<[u8]>),
     Partial(Partial),
-    Rndv(Rts),
+    Rndv(Box<Rts>),
     /// The rest will never come.
     Lost(Error),
 }

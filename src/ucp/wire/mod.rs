@@ -32,13 +32,13 @@ pub mod am {
     pub const SYNC_ACK: u8 = 6;
     /// Rendezvous: ready to send.
     pub const RTS: u8 = 7;
-    /// Rendezvous: ready to receive, send from this offset.
+    /// Rendezvous: ready to receive, send these bytes in this way.
     pub const RTR: u8 = 8;
     /// Rendezvous: acknowledged, the sender is done.
     pub const ATS: u8 = 9;
     /// Rendezvous: a piece of the payload.
     pub const RNDV_DATA: u8 = 10;
-    /// Rendezvous: the sender gives up.
+    /// Rendezvous: the receiver gives up, and has memory that the sender may be writing.
     pub const RNDV_ABORT: u8 = 11;
     /// A whole active message of the user.
     pub const AM_ONLY: u8 = 12;
@@ -66,6 +66,8 @@ pub mod am {
     pub const NUMBERED: u8 = 26;
     /// About numbers and lanes.
     pub const LINK: u8 = 27;
+    /// Rendezvous: a put is done.
+    pub const ATP: u8 = 29;
 }
 
 /// Reads integers off the front of a header.

@@ -1,9 +1,13 @@
 //! Rendezvous messages.
 
-use super::{Identity, Reader, Writer};
+use smallvec::SmallVec;
+
+use super::{Identity, Origin, Reader, Writer};
+use crate::ucp::address::TlId;
+use crate::ucp::rkey::wire::{Entry, MAX_ENTRY};
 
 /// Ready to send: announces a message.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rts {
     pub tag: u64,
     pub total: u64,
@@ -15,19 +19,58 @@ pub struct Rts {
     pub address: u64,
     /// Key of the lease under which it may be read there, see [`crate::uct::lease`]; 0 if none.
     pub lease: u64,
+    /// The payload is in memory of which a lane could write from; else it is packed piece by piece.
+    pub in_memory: bool,
+    /// The sender may announce the message again, should a lane fail.
+    pub restartable: bool,
+    /// How others of the sender's host map the region around the payload.
+    pub region: Option<Region>,
 }
 
+/// A region that others can map.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Region {
+    pub base: u64,
+    pub len: u64,
+    pub entries: Entries,
+}
+
+/// Ways to map a region.
+pub type Entries = SmallVec<[Entry; 1]>;
+
+/// Most ways that an RTS tells.
+const MAX_ENTRIES: usize = 2;
+
+const IN_MEMORY: u8 = 1;
+const RESTARTABLE: u8 = 2;
+const REGION: u8 = 4;
+const RTS_FLAGS: u8 = IN_MEMORY | RESTARTABLE | REGION;
+
 impl Rts {
-    pub const LEN: usize = 44 + Identity::LEN;
+    const FIXED: usize = 45 + Identity::LEN;
+    /// Most bytes that [`Rts::encode`] writes.
+    pub const LEN: usize = Self::FIXED + 17 + MAX_ENTRIES * (3 + MAX_ENTRY);
 
     pub fn encode(&self, w: &mut Writer<'_>) {
+        let flag = |is: bool, bit: u8| if is { bit } else { 0 };
         w.u64(self.tag)
             .u64(self.total)
             .u64(self.op)
             .u64(self.address)
             .u64(self.lease)
-            .u32(self.attempt);
+            .u32(self.attempt)
+            .u8(flag(self.in_memory, IN_MEMORY)
+                | flag(self.restartable, RESTARTABLE)
+                | flag(self.region.is_some(), REGION));
         self.identity.encode(w);
+        if let Some(region) = &self.region {
+            w.u64(region.base).u64(region.len);
+            w.u8(region.entries.len().min(MAX_ENTRIES) as u8);
+            for entry in region.entries.iter().take(MAX_ENTRIES) {
+                w.bytes(&entry.tl.0.to_ne_bytes());
+                w.u8(entry.bytes.len() as u8).bytes(&entry.bytes);
+            }
+        }
     }
 
     /// The header, and what follows it: the user's header of an active message.
@@ -36,7 +79,15 @@ impl Rts {
         let (tag, total, op, address) = (r.u64()?, r.u64()?, r.u64()?, r.u64()?);
         let lease = r.u64()?;
         let attempt = r.u32()?;
+        let flags = r.u8()?;
+        if flags & !RTS_FLAGS != 0 {
+            return None;
+        }
         let identity = Identity::decode(&mut r)?;
+        let region = match flags & REGION {
+            0 => None,
+            _ => Some(Region::decode(&mut r)?),
+        };
         let rts = Rts {
             tag,
             total,
@@ -45,40 +96,193 @@ impl Rts {
             op,
             address,
             lease,
+            in_memory: flags & IN_MEMORY != 0,
+            restartable: flags & RESTARTABLE != 0,
+            region,
         };
         Some((rts, r.0))
     }
 }
 
-/// Ready to receive: asks for the payload from `offset` on, as `RNDV_DATA`.
+impl Region {
+    fn decode(r: &mut Reader<'_>) -> Option<Region> {
+        let (base, len, count) = (r.u64()?, r.u64()?, r.u8()?);
+        base.checked_add(len)?;
+        if usize::from(count) > MAX_ENTRIES {
+            return None;
+        }
+        let mut entries = Entries::new();
+        for _ in 0..count {
+            let tl = u16::from_ne_bytes([r.u8()?, r.u8()?]);
+            let len = usize::from(r.u8()?);
+            let (bytes, rest) = r.0.split_at_checked(len).filter(|_| len <= MAX_ENTRY)?;
+            r.0 = rest;
+            entries.push(Entry::new(TlId(tl), bytes));
+        }
+        Some(Region { base, len, entries })
+    }
+}
+
+/// How the receiver wants the bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum How {
+    /// As `RNDV_DATA`.
+    Messages,
+    /// Written to this address, under this key, and then told by an ATP.
+    Put { address: u64, key: u64 },
+}
+
+/// Ready to receive: asks for `len` bytes of the payload from `offset` on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rtr {
     /// The sender's operation.
     pub sender_op: u64,
-    /// The receiver's; data name it.
+    /// The receiver's; data and ATP name it.
     pub receiver_op: u64,
     pub offset: u64,
+    pub len: u64,
     pub attempt: u32,
+    /// One of several: the sender waits for others, until it gets an ATS.
+    pub part: bool,
+    pub how: How,
 }
 
+const PART: u8 = 1;
+const PUT: u8 = 2;
+
 impl Rtr {
-    pub const LEN: usize = 28;
+    pub const LEN: usize = 57;
 
     pub fn encode(&self, w: &mut Writer<'_>) {
+        let (kind, address, key) = match self.how {
+            How::Messages => (0, 0, 0),
+            How::Put { address, key } => (PUT, address, key),
+        };
         w.u64(self.sender_op)
             .u64(self.receiver_op)
             .u64(self.offset)
-            .u32(self.attempt);
+            .u64(self.len)
+            .u64(address)
+            .u64(key)
+            .u32(self.attempt)
+            .u8(kind | if self.part { PART } else { 0 })
+            .u32(self.sum());
+    }
+
+    /// Catches damage: a put to a wrong address would be the end of the receiver.
+    fn sum(&self) -> u32 {
+        let (address, key) = match self.how {
+            How::Messages => (0, 0),
+            How::Put { address, key } => (address, key),
+        };
+        let step = |sum: u64, n: u64| {
+            (sum ^ n)
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .rotate_left(29)
+        };
+        let numbers = [
+            self.sender_op,
+            self.receiver_op,
+            self.offset,
+            self.len,
+            address,
+            key,
+        ];
+        let sum = numbers.into_iter().fold(u64::from(self.attempt) + 1, step);
+        (sum ^ sum >> 32) as u32
     }
 
     pub fn decode(data: &[u8]) -> Option<Rtr> {
         let mut r = Reader(data);
-        let (sender_op, receiver_op, offset) = (r.u64()?, r.u64()?, r.u64()?);
-        Some(Rtr {
+        let (sender_op, receiver_op, offset, len) = (r.u64()?, r.u64()?, r.u64()?, r.u64()?);
+        let (address, key, attempt, flags) = (r.u64()?, r.u64()?, r.u32()?, r.u8()?);
+        let how = match flags & !PART {
+            0 => How::Messages,
+            PUT if address.checked_add(len).is_some() => How::Put { address, key },
+            _ => return None,
+        };
+        offset.checked_add(len)?;
+        let rtr = Rtr {
             sender_op,
             receiver_op,
             offset,
+            len,
+            attempt,
+            part: flags & PART != 0,
+            how,
+        };
+        (r.u32()? == rtr.sum()).then_some(rtr)
+    }
+}
+
+/// Acknowledges a put: `len` bytes from `offset` on are in the receiver's memory, or, with an
+/// error, the sender has stopped writing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Atp {
+    pub receiver_op: u64,
+    pub offset: u64,
+    pub len: u64,
+    pub attempt: u32,
+    /// A `ucs_status_t`.
+    pub status: i8,
+}
+
+impl Atp {
+    pub const LEN: usize = 29;
+
+    pub fn encode(&self, w: &mut Writer<'_>) {
+        w.u64(self.receiver_op)
+            .u64(self.offset)
+            .u64(self.len)
+            .u32(self.attempt)
+            .u8(self.status as u8);
+    }
+
+    pub fn decode(data: &[u8]) -> Option<Atp> {
+        let mut r = Reader(data);
+        let (receiver_op, offset, len) = (r.u64()?, r.u64()?, r.u64()?);
+        Some(Atp {
+            receiver_op,
+            offset,
+            len,
             attempt: r.u32()?,
+            status: r.u8()? as i8,
+        })
+    }
+}
+
+/// The receiver gives up, and wants to hear when nothing is written to its memory any more: it is
+/// answered by an ATP with an error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Abort {
+    pub sender_op: u64,
+    pub receiver_op: u64,
+    pub attempt: u32,
+    /// The receiver's endpoint.
+    pub origin: Origin,
+}
+
+impl Abort {
+    pub const LEN: usize = 20 + Origin::LEN;
+
+    pub fn encode(&self, w: &mut Writer<'_>) {
+        w.u64(self.sender_op)
+            .u64(self.receiver_op)
+            .u32(self.attempt)
+            .u64(self.origin.worker)
+            .u32(self.origin.conn);
+    }
+
+    pub fn decode(data: &[u8]) -> Option<Abort> {
+        let mut r = Reader(data);
+        Some(Abort {
+            sender_op: r.u64()?,
+            receiver_op: r.u64()?,
+            attempt: r.u32()?,
+            origin: Origin {
+                worker: r.u64()?,
+                conn: r.u32()?,
+            },
         })
     }
 }
@@ -112,8 +316,7 @@ impl Data {
     }
 }
 
-/// An answer that names an operation of the addressee: `SYNC_ACK`, `ATS` (the sender's), or
-/// `RNDV_ABORT` (the receiver's).
+/// An answer that names an operation of the addressee: `SYNC_ACK` or `ATS`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Answer {
     pub op: u64,
@@ -134,5 +337,76 @@ impl Answer {
             op: r.u64()?,
             status: r.u8()? as i8,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn identity(worker: u64, conn: u32, seq: u64) -> Identity {
+        Identity {
+            origin: Origin { worker, conn },
+            seq,
+        }
+    }
+
+    fn encoded(len: usize, encode: impl Fn(&mut Writer<'_>)) -> Vec<u8> {
+        let mut bytes = vec![0; len];
+        let mut w = Writer::new(&mut bytes);
+        encode(&mut w);
+        let n = w.len();
+        bytes.truncate(n);
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn an_rts_comes_back(
+            numbers: [u64; 4],
+            bits: [bool; 2],
+            region: Option<(u32, u32)>,
+            ways in prop::collection::vec((any::<u16>(), prop::collection::vec(any::<u8>(), 0..=MAX_ENTRY)), 0..=MAX_ENTRIES),
+            behind: [u8; 5],
+        ) {
+            let [tag, total, op, address] = numbers;
+            let entries = ways.iter().map(|(tl, bytes)| Entry::new(TlId(*tl), bytes)).collect();
+            let region = region.map(|(base, len)| Region { base: base.into(), len: len.into(), entries });
+            let rts = Rts {
+                tag, total, op, address,
+                lease: total ^ 9,
+                identity: identity(tag ^ 5, 9, op ^ 3),
+                attempt: 3,
+                in_memory: bits[0],
+                restartable: bits[1],
+                region,
+            };
+            let mut bytes = encoded(Rts::LEN, |w| rts.encode(w));
+            bytes.extend_from_slice(&behind);
+            prop_assert_eq!(Rts::decode(&bytes), Some((rts, &behind[..])));
+        }
+
+        #[test]
+        fn answers_come_back(a: u32, b: u64, c: u32, d: u32, attempt: u32, part: bool, put: bool, status: i8) {
+            let how = if put { How::Put { address: a.into(), key: b } } else { How::Messages };
+            let rtr = Rtr {
+                sender_op: b, receiver_op: a.into(), offset: c.into(), len: d.into(), attempt, part, how,
+            };
+            prop_assert_eq!(Rtr::decode(&encoded(Rtr::LEN, |w| rtr.encode(w))), Some(rtr));
+            let atp = Atp { receiver_op: b, offset: c.into(), len: d.into(), attempt, status };
+            prop_assert_eq!(Atp::decode(&encoded(Atp::LEN, |w| atp.encode(w))), Some(atp));
+            let origin = Origin { worker: b, conn: a };
+            let abort = Abort { sender_op: b, receiver_op: c.into(), attempt, origin };
+            prop_assert_eq!(Abort::decode(&encoded(Abort::LEN, |w| abort.encode(w))), Some(abort));
+        }
+
+        #[test]
+        fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = Rts::decode(&bytes);
+            let _ = Rtr::decode(&bytes);
+            let _ = Atp::decode(&bytes);
+            let _ = Abort::decode(&bytes);
+        }
     }
 }

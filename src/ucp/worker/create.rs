@@ -69,6 +69,7 @@ impl Worker {
         let wakeup = context.has_feature(Features::WAKEUP);
         let iface_params = IfaceParams {
             remote_put: false,
+            keyed_put: true,
             worker_uid: uid,
             wakeup,
             seldom_sleeps: false,
@@ -122,6 +123,8 @@ impl Worker {
             failed: RefCell::default(),
             one_sided: RefCell::default(),
             placed: RefCell::default(),
+            at_mercy: RefCell::default(),
+            staging: RefCell::default(),
             keys: Rc::default(),
             has_work: Cell::new(false),
             address: RefCell::new(None),
@@ -206,6 +209,7 @@ impl Worker {
             ep.abandon(Error::Canceled);
             ep.close_now();
         }
+        self.wait_for_mercy();
         let posted = self.tag.expected.borrow_mut().drain();
         if !posted.is_empty() {
             crate::ucs_diag!("{}: {} receives are still posted", self.name, posted.len());

@@ -2,6 +2,7 @@
 
 use super::Worker;
 use crate::sys::cache;
+use crate::ucp::ep::rails::split_token;
 use crate::ucp::proto::{self, Op, rndv};
 use crate::ucp::tag::recv;
 use crate::ucp::wire::am;
@@ -45,23 +46,25 @@ impl Events for Worker {
         }
     }
 
+    fn place_put(&self, key: u64, address: u64, offset: usize, total: usize) -> Place {
+        rma::target::place_put(self, key, address, offset, total)
+    }
+
+    fn put_written(&self) {
+        self.hold_placed(None);
+    }
+
     fn completed(&self, token: u64, result: Result<()>) {
         let Some(req) = self.op_by_id(token) else {
             return;
         };
         let Some(ep) = req.ep() else { return };
         match req.take_op() {
-            Op::Stream(mut flight) => {
-                flight.account(|_, attempt| attempt.completed());
-                if let Err(error) = result {
-                    drop(flight.end());
-                    return self.finish(req, Err(error));
-                }
-                req.set_op(Op::Stream(flight));
-                if !ep.is_queued(req) {
-                    ep.resume(req);
-                }
+            Op::Stream(flight) => rndv::stream::completed(self, req, &ep, flight, result),
+            Op::RndvPut(flight) => {
+                rndv::put::settle(self, req, &ep, flight.completed(result, &ep));
             }
+            Op::Drain(drain) => drain.completed(req, &ep, result),
             Op::StreamSend(mut flight) => {
                 flight.account(|_, attempt| attempt.completed());
                 if let Err(error) = result {
@@ -96,11 +99,13 @@ impl Events for Worker {
         if self.link_lane_failed(ep_token, error) {
             return;
         }
-        let ep = self.endpoints.borrow().get(&ep_token).cloned();
-        if let Some(ep) = ep
-            && !ep.try_another_way(error)
-        {
-            ep.fail(error);
+        let (token, lane) = split_token(ep_token);
+        let ep = self.endpoints.borrow().get(&token).cloned();
+        match (ep, lane) {
+            (Some(ep), Some(lane)) => ep.lane_failed(lane, error),
+            (Some(ep), None) if ep.try_another_way(error) => {}
+            (Some(ep), None) => ep.fail(error),
+            (None, _) => {}
         }
     }
 }
@@ -116,6 +121,8 @@ impl Worker {
             am::RTR => rndv::on_rtr(self, data),
             am::ATS | am::SYNC_ACK => rndv::on_answer(self, data),
             am::RNDV_DATA => rndv::stream::on_data(self, data),
+            am::ATP => rndv::on_atp(self, data),
+            am::RNDV_ABORT => rndv::on_abort(self, data),
             am::AM_FIRST => crate::ucp::am::recv::on_first(self, data),
             am::AM_MIDDLE => crate::ucp::am::recv::on_middle(self, data),
             am::AM_RTS => crate::ucp::am::recv::on_rts(self, data),

@@ -119,7 +119,11 @@ impl Worker {
         self.links.hurry();
         let Keepalive { all, awaited } = &self.keepalive;
         let woken = self.alarm.take_due();
-        if awaited.is_due(now, woken) && (self.awaits_something() || self.watches_host()) {
+        let due_awaited = awaited.is_due(now, woken);
+        if due_awaited {
+            self.look_at_mercy();
+        }
+        if due_awaited && (self.awaits_something() || self.watches_host()) {
             let due = |ep: &Endpoint| ep.awaits_peer() || ep.is_near_with_errors();
             for ep in awaited.choose(&self.endpoints.borrow(), due) {
                 self.check_peer(&ep, due);

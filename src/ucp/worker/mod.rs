@@ -124,6 +124,10 @@ pub struct Worker {
     one_sided: RefCell<Vec<Rc<Endpoint>>>,
     /// The region that a transport is writing a put to.
     placed: RefCell<Option<Arc<Memory>>>,
+    /// Ids of receives that end when their peer has stopped writing to their memory.
+    pub(in crate::ucp) at_mercy: RefCell<Vec<u64>>,
+    /// Staging buffers of rendezvous that are not in use.
+    staging: RefCell<Vec<Memory>>,
     /// Keys of rendezvous that are held.
     keys: Rc<Counts>,
     /// Something is in `blocked` or `failed`.
@@ -199,6 +203,25 @@ impl Worker {
     pub fn rsc_names(&self, rsc_index: u8) -> Option<(*const c_char, *const c_char)> {
         let (transport, device) = self.names.get(usize::from(rsc_index))?;
         Some((transport.as_ptr(), device.as_ptr()))
+    }
+
+    /// A staging buffer of at least `len` bytes.
+    pub(in crate::ucp) fn staging(&self, len: usize) -> Option<Memory> {
+        let mut spare = self.staging.borrow_mut();
+        if let Some(index) = spare.iter().position(|memory| memory.len() >= len) {
+            return Some(spare.swap_remove(index));
+        }
+        Memory::private(len).ok()
+    }
+
+    /// Takes one back.
+    pub(in crate::ucp) fn staging_back(&self, memory: Memory) {
+        /// Buffers that are kept.
+        const KEEP: usize = 8;
+        let mut spare = self.staging.borrow_mut();
+        if spare.len() < KEEP {
+            spare.push(memory);
+        }
     }
 
     /// Keys of rendezvous, made and let go.

@@ -122,6 +122,9 @@ impl Worker {
             }
             match req.take_op() {
                 op @ crate::ucp::proto::Op::Flush(_) => req.set_op(op),
+                op @ crate::ucp::proto::Op::Receive(_) if self.must_wait(ep, &op) => {
+                    self.give_up(req, ep, op, error);
+                }
                 op => {
                     drop(op);
                     self.finish(req, Err(error));

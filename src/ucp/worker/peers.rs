@@ -123,10 +123,12 @@ impl Worker {
         }
         // It may have sent them to an endpoint that is closed here.
         self.end_parts_from(origin, Error::ConnectionReset);
+        self.mercy_of(origin);
         let Some(ep) = self.endpoint_of(origin) else {
             return;
         };
         ep.set_announced(false);
+        ep.set_peer_stopped();
         if aborted && ep.awaits_peer() {
             return ep.fail_with_peer();
         }

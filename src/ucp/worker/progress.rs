@@ -135,7 +135,7 @@ impl Worker {
     }
 
     /// Polls every interface.
-    pub(super) fn poll_all(&self) -> usize {
+    pub(in crate::ucp) fn poll_all(&self) -> usize {
         (0..self.ifaces.len()).map(|index| self.poll(index)).sum()
     }
 

@@ -121,6 +121,14 @@ impl Events for Filter<'_> {
         self.events.placed(id, header, total);
     }
 
+    fn place_put(&self, key: u64, address: u64, offset: usize, total: usize) -> Place {
+        self.events.place_put(key, address, offset, total)
+    }
+
+    fn put_written(&self) {
+        self.events.put_written();
+    }
+
     fn completed(&self, token: u64, result: Result<()>) {
         self.shared.ended(token);
         match self.shared.doomed(token) {

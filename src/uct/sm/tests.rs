@@ -60,6 +60,7 @@ fn params(wakeup: bool) -> IfaceParams {
         seldom_sleeps: false,
         err_handling: true,
         remote_put: false,
+        keyed_put: false,
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use crate::sys::netdev::{self, NetAddr};
 use crate::ucs::status::{Error, Result};
 use crate::ucs_error;
-use crate::uct::{IfaceAttr, IfaceCaps, PerfAttr};
+use crate::uct::{IfaceAttr, IfaceCaps, IfaceParams, PerfAttr};
 
 use super::addr::{DeviceAddr, IFACE_ADDR_LEN};
 use super::config::{MdConfig, TcpConfig};
@@ -49,8 +49,8 @@ fn link_local(ip: IpAddr) -> bool {
 }
 
 /// Attributes of an interface on `device`.
-/// `put`: peers may write to each other's memory.
-pub fn attr(device: &NetAddr, config: &TcpConfig, put: bool) -> IfaceAttr {
+/// `params`: whether peers may write to each other's memory.
+pub fn attr(device: &NetAddr, config: &TcpConfig, params: &IfaceParams) -> IfaceAttr {
     let segment = config.tx_seg_size;
     let addr = DeviceAddr {
         ip: device.ip,
@@ -66,8 +66,9 @@ pub fn attr(device: &NetAddr, config: &TcpConfig, put: bool) -> IfaceAttr {
     if max_iov > 0 {
         caps |= IfaceCaps::AM_ZCOPY;
     }
-    let put = put && config.put_enable && max_iov > 0;
+    let put = (params.remote_put || params.keyed_put) && config.put_enable && max_iov > 0;
     caps.set(IfaceCaps::PUT_ZCOPY, put);
+    caps.set(IfaceCaps::PUT_KEYED, put && params.keyed_put);
     IfaceAttr {
         caps,
         max_short: segment - 8,

@@ -125,7 +125,7 @@ impl Ep for TcpEp {
         })
     }
 
-    fn put_zcopy(&self, iov: &[IoVec], remote: u64, _rkey: u64, token: u64) -> Result<Post> {
+    fn put_zcopy(&self, iov: &[IoVec], remote: u64, rkey: u64, token: u64) -> Result<Post> {
         let (shared, conn) = (&*self.shared, &self.conn);
         let attr = &shared.attr;
         if !attr.caps.contains(IfaceCaps::PUT_ZCOPY) {
@@ -147,7 +147,8 @@ impl Ep for TcpEp {
             payload: payload as u32,
         };
         head[..FRAME_LEN].copy_from_slice(&frame.encode());
-        head[FRAME_LEN..].copy_from_slice(&remote.to_le_bytes());
+        head[FRAME_LEN..FRAME_LEN + 8].copy_from_slice(&remote.to_le_bytes());
+        head[FRAME_LEN + 8..].copy_from_slice(&rkey.to_le_bytes());
         conn.puts.posted();
         shared.send_in_place(conn, &head, iov, token)
     }

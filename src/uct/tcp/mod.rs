@@ -132,7 +132,7 @@ impl TcpMd {
             .into_iter()
             .find(|found| found.name == device.dev_name)
             .ok_or(Error::NoDevice)?;
-        let attr = device::attr(&device, &config, params.remote_put);
+        let attr = device::attr(&device, &config, params);
         let shared = Shared::open(Open {
             device,
             config,

@@ -54,8 +54,16 @@ struct Large {
     total: usize,
     /// Nobody wants the rest.
     discard: bool,
-    /// It is a put to this address.
-    put: Option<u64>,
+    put: Option<Put>,
+}
+
+/// Where a put goes.
+#[derive(Clone, Copy, Debug)]
+enum Put {
+    /// To this address.
+    Raw(u64),
+    /// To this address, if the key allows it.
+    Keyed(u64, u64),
 }
 
 /// What a read came to. A read that has moved bytes counts as an event, so that no events means
@@ -86,7 +94,10 @@ impl Large {
     /// Where the next bytes go.
     fn place(&self, events: &dyn Events) -> Place {
         match self.put {
-            Some(address) => {
+            Some(Put::Keyed(key, address)) => {
+                events.place_put(key, address, self.offset, self.total)
+            }
+            Some(Put::Raw(address)) => {
                 let at = (address as usize).wrapping_add(self.offset);
                 let ptr = std::ptr::with_exposed_provenance_mut(at);
                 let left = self.total - self.offset;
@@ -109,7 +120,7 @@ impl Large {
                         data = rest;
                         continue;
                     }
-                    Place::Copy if self.offset == 0 => return Err(()),
+                    Place::Copy if self.offset == 0 && self.put.is_none() => return Err(()),
                     _ => self.discard = true,
                 }
             }
@@ -132,7 +143,7 @@ impl Large {
                 Place::Buffer(place, max) if max > 0 => {
                     return Some(tcp_io::recv_to(fd, place, left.min(max)));
                 }
-                Place::Copy if self.offset == 0 => return None,
+                Place::Copy if self.offset == 0 && self.put.is_none() => return None,
                 _ => self.discard = true,
             }
         }
@@ -261,7 +272,7 @@ impl Shared {
                     }
                     if let Mode::Place(large) = mem::take(&mut rx.mode) {
                         match large.put {
-                            Some(_) => conn.puts.arrived(),
+                            Some(put) => put.arrived(conn, events),
                             None => large.finished(events),
                         }
                     }
@@ -333,8 +344,8 @@ impl Shared {
                         break;
                     }
                 }
-                Some(Frame::Put { payload }) if self.params.remote_put => {
-                    let Some((address, part)) = body.split_first_chunk::<PUT_HEADER>() else {
+                Some(Frame::Put { payload }) if self.takes_puts() => {
+                    let Some((place, part)) = self.put_place(body) else {
                         break;
                     };
                     let total = payload as usize;
@@ -345,7 +356,7 @@ impl Shared {
                         offset: 0,
                         total,
                         discard: false,
-                        put: Some(u64::from_le_bytes(*address)),
+                        put: Some(place),
                     };
                     // A put is never gathered.
                     let _ = put.feed(now, events);
@@ -353,10 +364,10 @@ impl Shared {
                         rx.mode = Mode::Place(put);
                         return Step::More(count + 1);
                     }
-                    conn.puts.arrived();
+                    place.arrived(conn, events);
                     rest = next;
                 }
-                Some(Frame::PutDone { count }) if self.params.remote_put => {
+                Some(Frame::PutDone { count }) if self.takes_puts() => {
                     rest = body;
                     self.puts_written(conn, count);
                 }
@@ -384,7 +395,33 @@ impl Shared {
     }
 }
 
+impl Put {
+    /// All of it has been written, or dropped.
+    fn arrived(self, conn: &Conn, events: &dyn Events) {
+        conn.puts.arrived();
+        if let Put::Keyed(..) = self {
+            events.put_written();
+        }
+    }
+}
+
 impl Shared {
+    fn takes_puts(&self) -> bool {
+        self.params.remote_put || self.params.keyed_put
+    }
+
+    /// Where a put goes, and its payload as far as it is here.
+    fn put_place<'a>(&self, body: &'a [u8]) -> Option<(Put, &'a [u8])> {
+        let (address, rest) = body.split_first_chunk::<8>()?;
+        let (key, part) = rest.split_first_chunk::<{ PUT_HEADER - 8 }>()?;
+        let address = u64::from_le_bytes(*address);
+        let place = match self.params.keyed_put {
+            true => Put::Keyed(u64::from_le_bytes(*key), address),
+            false => Put::Raw(address),
+        };
+        Some((place, part))
+    }
+
     /// Starts gathering, with what is here.
     fn gather(&self, id: u8, part: &[u8], want: usize) -> Mode {
         let mut data = self.rx_spare.take();

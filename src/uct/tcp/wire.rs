@@ -196,14 +196,14 @@ pub enum Frame {
     Large { id: u8, header: u16, payload: u32 },
     /// The sender's endpoint is closed; nothing follows.
     Close,
-    /// Bytes for the receiver's memory, whose address (8 bytes) comes before them.
+    /// Bytes for the receiver's memory, whose address and key (8 bytes each) come before them.
     Put { payload: u32 },
     /// So many puts, all in all, have been written to the sender's memory.
     PutDone { count: u32 },
 }
 
-/// Bytes of the address in a put.
-pub const PUT_HEADER: usize = 8;
+/// Bytes of the address and the key in a put.
+pub const PUT_HEADER: usize = 16;
 
 impl Frame {
     pub fn encode(&self) -> [u8; FRAME_LEN] {

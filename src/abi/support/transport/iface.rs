@@ -99,6 +99,7 @@ impl Interface {
             seldom_sleeps: true,
             err_handling: true,
             remote_put: true,
+            keyed_put: false,
         };
         let tl = domain.md.open_iface(&device, &open.config, &params)?;
         let direct = domain.md.attr().rkey_ptr;

@@ -47,6 +47,11 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// The data are there: what else it held is let go.
+    pub fn into_receive(self) -> Receive {
+        self.receive
+    }
+
     /// The request once more, for what has not come, with its number.
     pub fn message(&self) -> (u64, Message) {
         let request = rma::Get {

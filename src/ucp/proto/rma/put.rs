@@ -130,6 +130,7 @@ impl Put {
     fn by_messages(&self, pieces: &mut Pieces, ep: &Rc<Endpoint>) -> Result<Step> {
         let payload = Payload::<{ rma::Put::LEN }> {
             buf: &self.buf,
+            end: self.buf.len(),
             id: am::PUT,
             op: self.op,
         };

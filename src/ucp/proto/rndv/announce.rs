@@ -2,14 +2,15 @@
 
 use std::rc::Rc;
 
-use super::Stream;
+use super::{Put, Stream, rtr};
 use crate::ucp::dt::SendBuf;
-use crate::ucp::ep::Endpoint;
+use crate::ucp::ep::{Endpoint, ErrorMode};
 use crate::ucp::proto::key::{Exposed, Proof, Writer as By};
-use crate::ucp::proto::{Stage, Step};
-use crate::ucp::wire::rndv::{Rtr, Rts};
+use crate::ucp::proto::{Flight, Op, Stage, Step};
+use crate::ucp::request::{ReqRef, flag};
+use crate::ucp::wire::rndv::{How, Region, Rtr, Rts};
 use crate::ucp::wire::{Identity, Writer, am};
-use crate::ucp::worker::Worker;
+use crate::ucp::worker::{ReqOptions, Worker};
 use crate::ucs::status::Result;
 use crate::uct::Post;
 
@@ -47,6 +48,34 @@ impl Announce {
             ..Announce::new(head, buf, identity, op)
         }
     }
+
+    /// How others of this host map the memory, if they can.
+    fn region(&self, ep: &Endpoint) -> Option<Region> {
+        let mem = self.buf.contig()?;
+        let regions = &ep.worker().context().regions;
+        let memory = regions.find_shared(mem.ptr().addr(), mem.len())?;
+        Some(Region {
+            base: memory.address() as u64,
+            len: memory.len() as u64,
+            entries: memory.entry().into_iter().collect(),
+        })
+    }
+
+    fn rts(&self, ep: &Endpoint, attempt: u32) -> Rts {
+        let address = self.buf.contig().map_or(0, |mem| mem.ptr() as u64);
+        Rts {
+            tag: self.tag,
+            total: self.buf.len() as u64,
+            identity: self.identity,
+            attempt,
+            op: self.op,
+            address,
+            lease: if address == 0 { 0 } else { ep.lease() },
+            in_memory: !matches!(self.buf, SendBuf::Generic(_)),
+            restartable: ep.error_mode() == ErrorMode::Failover,
+            region: self.region(ep),
+        }
+    }
 }
 
 impl Stage for Announce {
@@ -59,17 +88,7 @@ impl Stage for Announce {
     }
 
     fn progress(&self, attempt: &mut u32, ep: &Rc<Endpoint>) -> Result<Step> {
-        let address = self.buf.contig().map_or(0, |mem| mem.ptr() as u64);
-        let lease = if address == 0 { 0 } else { ep.lease() };
-        let rts = Rts {
-            tag: self.tag,
-            total: self.buf.len() as u64,
-            identity: self.identity,
-            attempt: *attempt,
-            op: self.op,
-            address,
-            lease,
-        };
+        let rts = self.rts(ep, *attempt);
         let len = Rts::LEN + self.header.len();
         let post = ep.am_lane().am_bcopy(self.id, len, &mut |dst| {
             let mut w = Writer::new(dst);
@@ -101,25 +120,145 @@ pub struct Announced {
 impl Announced {
     pub fn offer(self, worker: &Worker) -> Offered {
         Offered {
-            buf: Exposed::pack(self.buf, By::Nobody, None, worker.keys()),
+            buf: Exposed::pack(Rc::new(self.buf), By::Nobody, None, worker.keys()),
             op: self.op,
+            parts: 0,
+            answer: None,
         }
     }
 }
 
 /// Announced: the buffer is the peer's to read until it answers.
 pub struct Offered {
-    buf: Exposed<SendBuf>,
+    buf: Exposed<Rc<SendBuf>>,
     op: u64,
+    /// Parts that the receiver has asked for and that are on their way.
+    parts: usize,
+    /// It has answered while parts were still leaving.
+    answer: Option<Result<()>>,
 }
 
 impl Offered {
-    /// The receiver asks for the bytes. `None` if it asks for more than there is.
-    pub fn stream(self, rtr: &Rtr) -> Option<Stream> {
-        let buf = self.buf.release(Proof::Confirmed)?;
-        let offset = usize::try_from(rtr.offset)
-            .ok()
-            .filter(|at| *at <= buf.len())?;
-        Some(Stream::new(buf, self.op, rtr.receiver_op, offset))
+    /// The receiver has answered. `None` if the request ends by that, else what it waits for.
+    pub fn answered(mut self, result: Result<()>) -> Option<Offered> {
+        self.answer = Some(result);
+        (self.parts != 0).then_some(self)
+    }
+
+    fn wanted(&self, rtr: &Rtr) -> Option<Wanted> {
+        if !rtr.part && self.parts != 0 {
+            return None;
+        }
+        Wanted::of(rtr, self.buf.buf()?.len())
+    }
+}
+
+/// What a sender is asked for.
+pub struct Wanted {
+    pub receiver_op: u64,
+    pub offset: usize,
+    pub len: usize,
+    pub attempt: u32,
+    pub how: How,
+}
+
+impl Wanted {
+    /// `None` if it asks for more than the `total` bytes there are.
+    pub fn of(rtr: &Rtr, total: usize) -> Option<Wanted> {
+        let offset = usize::try_from(rtr.offset).ok()?;
+        let len = usize::try_from(rtr.len).ok()?;
+        let end = offset.checked_add(len)?;
+        (end <= total).then_some(Wanted {
+            receiver_op: rtr.receiver_op,
+            offset,
+            len,
+            attempt: rtr.attempt,
+            how: rtr.how,
+        })
+    }
+}
+
+/// `RTR`: the receiver asks for the payload, or for a part of it.
+pub fn on_rtr(worker: &Worker, data: &[u8]) -> Option<()> {
+    let rtr = Rtr::decode(data)?;
+    let req = worker.op_by_id(rtr.sender_op)?;
+    let ep = req.ep()?;
+    let offered = match req.take_op() {
+        Op::Offered(offered) => offered,
+        op => return rtr::rebind(req, &ep, op, &rtr),
+    };
+    let wanted = offered.wanted(&rtr);
+    let buf = offered.buf.buf().cloned();
+    let (Some(wanted), Some(buf)) = (wanted, buf) else {
+        req.set_op(Op::Offered(offered));
+        return None;
+    };
+    if rtr.part {
+        return serve_part(worker, req, &ep, offered, buf, wanted);
+    }
+    let op = offered.op;
+    drop(offered.buf.release(Proof::Confirmed));
+    serve(req, &ep, Source { buf, whole: 0 }, wanted, op);
+    Some(())
+}
+
+/// What is sent, and the operation that it is a part of, if it is one.
+#[derive(Clone)]
+pub struct Source {
+    pub buf: Rc<SendBuf>,
+    pub whole: u64,
+}
+
+/// Begins to send what is wanted, as `req`, whose id is `op`.
+pub fn serve(req: ReqRef, ep: &Rc<Endpoint>, source: Source, wanted: Wanted, op: u64) {
+    req.set_op(match wanted.how {
+        How::Put { address, key } => {
+            let to = (address, key);
+            Op::RndvPut(Flight::new(Put::new(ep.worker(), source, &wanted, to, op)))
+        }
+        How::Messages => Op::Stream(Flight::new(Stream::wanted(source, &wanted, op))),
+    });
+    ep.submit(req);
+}
+
+/// A part goes as a request of its own, which restarts and ends alone.
+fn serve_part(
+    worker: &Worker,
+    req: ReqRef,
+    ep: &Rc<Endpoint>,
+    mut offered: Offered,
+    buf: Rc<SendBuf>,
+    wanted: Wanted,
+) -> Option<()> {
+    let part = worker.new_request(&ReqOptions::default()).ok();
+    offered.parts += usize::from(part.is_some());
+    req.set_op(Op::Offered(offered));
+    let part = part?;
+    part.add_flags(flag::RELEASED);
+    part.set_ep(Some(ep.clone()), 0);
+    let id = worker.name_op(part);
+    let whole = req.id();
+    serve(part, ep, Source { buf, whole }, wanted, id);
+    Some(())
+}
+
+/// A request has sent what was wanted, as a part of `whole` or (0) for itself.
+pub fn sent(worker: &Worker, req: ReqRef, whole: u64, result: Result<()>) {
+    worker.finish(req, result);
+    let Some(req) = worker.op_by_id(whole) else {
+        return;
+    };
+    match req.take_op() {
+        Op::Offered(mut offered) => {
+            offered.parts = offered.parts.saturating_sub(1);
+            match offered.answer.filter(|_| offered.parts == 0) {
+                Some(result) => {
+                    drop(offered);
+                    worker.finish(req, result);
+                }
+                None => req.set_op(Op::Offered(offered)),
+            }
+        }
+        op => req.set_op(op),
     }
 }

@@ -3,8 +3,12 @@
 use core::cell::Cell;
 use std::rc::Rc;
 
+use super::falls_back;
+use super::ppln::{self, Part};
+use super::rtr::{self, Ask};
+use crate::sys::usermem::UserMem;
 use crate::ucp::dt::RecvBuf;
-use crate::ucp::ep::Endpoint;
+use crate::ucp::ep::{Endpoint, ErrorMode};
 use crate::ucp::proto::key::{Key, OwnedKey, Remote};
 use crate::ucp::proto::verdict::is_lane_class;
 use crate::ucp::proto::{Stage, Step};
@@ -28,11 +32,14 @@ pub struct Fetch {
     op: u64,
     /// Bytes that have certainly arrived; a restart or a fall-back goes on from here.
     confirmed: Cell<usize>,
+    part: Option<Part>,
 }
 
-/// All has been read, and the key is gone: what remains is to tell the sender.
+/// All has been read, and the key is gone: what remains is to tell the sender, or the whole of
+/// which this is a part.
 pub struct Ack {
     pub sender_op: u64,
+    pub part: Option<Part>,
 }
 
 /// The lane in use. It stops reading when this is let go.
@@ -51,23 +58,58 @@ impl Drop for Attempt {
     }
 }
 
+/// The sender's memory, as the RTS tells of it.
+pub fn remote_of(rts: &Rts, total: usize) -> Remote {
+    let (address, len, entries) = match &rts.region {
+        Some(region) => (
+            region.base,
+            usize::try_from(region.len).unwrap_or(usize::MAX),
+            region.entries.clone(),
+        ),
+        None => (rts.address, total, Default::default()),
+    };
+    Remote {
+        address,
+        len,
+        region: 0,
+        entries,
+    }
+}
+
 impl Fetch {
     pub fn new(worker: &Worker, buf: RecvBuf, rts: &Rts, total: usize, op: u64) -> Fetch {
-        let remote = Remote {
-            address: rts.address,
-            len: total,
-            region: 0,
-            entries: Default::default(),
-        };
         Fetch {
             buf,
             sender_op: rts.op,
-            key: Key::Owned(OwnedKey::unpack(remote, worker.keys())),
+            key: Key::Owned(OwnedKey::unpack(remote_of(rts, total), worker.keys())),
             address: rts.address,
             lease: rts.lease,
             total,
             op,
             confirmed: Cell::new(0),
+            part: None,
+        }
+    }
+
+    /// A fragment at `from.0`, under the lease `from.1`, into its staging memory.
+    pub fn part(
+        mem: UserMem,
+        part: Part,
+        sender_op: u64,
+        from: (u64, u64),
+        key: Rc<OwnedKey>,
+        op: u64,
+    ) -> Fetch {
+        Fetch {
+            buf: RecvBuf::Contig(mem),
+            sender_op,
+            key: Key::Parent(key),
+            address: from.0,
+            lease: from.1,
+            total: mem.len(),
+            op,
+            confirmed: Cell::new(0),
+            part: Some(part),
         }
     }
 
@@ -76,6 +118,7 @@ impl Fetch {
         drop(self.key);
         Ack {
             sender_op: self.sender_op,
+            part: self.part,
         }
     }
 }
@@ -87,7 +130,7 @@ impl Stage for Fetch {
     fn begin(&self, ep: &Rc<Endpoint>, _number: u32) -> Result<Attempt> {
         let lane = ep.fetch_lane().ok_or(Error::Unsupported)?;
         Ok(Attempt {
-            lane: lane.clone(),
+            lane,
             posted: 0,
             token: self.op,
         })
@@ -134,36 +177,55 @@ impl Stage for Fetch {
             self.confirmed.set(self.confirmed.get() + posted);
         }
     }
+
+    fn lane_lost(&self, _attempt: &mut Attempt, ep: &Rc<Endpoint>) -> usize {
+        match ep.config().lanes.rndv_get {
+            Some(lane) => {
+                ep.forget_fetch_lane();
+                ep.lose_lane(lane)
+            }
+            None => 0,
+        }
+    }
 }
 
-/// The read failed. Where the kernel forbids it, the same receive goes on by active messages;
-/// a dead peer ends it.
+/// The read failed. Where the kernel forbids it, or another lane is left, the same receive goes on
+/// by active messages; a dead peer ends it.
 pub fn fall_back(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, stage: Fetch, error: Error) {
-    match error {
-        Error::Unsupported | Error::InvalidAddr | Error::InvalidParam => {
-            ep.forget_fetch_lane();
-            super::ask(
-                worker,
-                req,
-                stage.buf,
-                stage.sender_op,
-                stage.confirmed.get(),
-                stage.total,
-            );
+    if falls_back(ep, error) {
+        ep.forget_fetch_lane();
+        let (sender_op, part) = (stage.sender_op, stage.part);
+        let ask = Ask {
+            sender_op,
+            offset: part.as_ref().map_or(0, Part::offset),
+            len: stage.total,
+            attempt: 0,
+            got: stage.confirmed.get(),
+            part,
+        };
+        drop(stage.key);
+        return rtr::ask(worker, req, stage.buf, ask);
+    }
+    let part = stage.part;
+    drop((stage.buf, stage.key));
+    // The sender has given it up, and its message that says so is on the way.
+    let given_up = error == Error::Canceled;
+    let error = match given_up {
+        true => Error::ConnectionReset,
+        false => error,
+    };
+    if given_up {
+        ep.fail_with_peer();
+    } else if is_lane_class(error) {
+        if ep.error_mode() == ErrorMode::Failover {
+            super::tell_aborted(ep, error);
+        } else {
+            // The process that had the memory is gone, and the endpoint's peer with it.
+            ep.fail(error);
         }
-        // The sender has given it up, and its message that says so is on the way.
-        Error::Canceled => {
-            drop(stage);
-            ep.fail_with_peer();
-            worker.finish(req, Err(Error::ConnectionReset));
-        }
-        _ => {
-            drop(stage);
-            if is_lane_class(error) {
-                // The process that had the memory is gone, and the endpoint's peer with it.
-                ep.fail(error);
-            }
-            worker.finish(req, Err(error));
-        }
+    }
+    match part {
+        None => worker.finish(req, Err(error)),
+        Some(part) => ppln::part_ended(worker, req, part, Err(error)),
     }
 }

@@ -3,33 +3,55 @@
 //! ```text
 //! sender                               receiver
 //! Announce --- RTS ------------------> matched?
-//!    |                                   | the lanes can read the sender's memory:
-//! Offered                               Fetch: get
+//!    |                                   | get: a lane reads the sender's memory
+//! Offered                               Fetch
 //!    | <------------------------- ATS --- done
-//!    |                                   | they can't:
+//!    |                                   | put: a lane of the sender writes the receiver's
+//!    | <-------------------- RTR, key -- Receive (exposed)
+//! Put ------------------------ ATP ---->   | complete
+//!    |                                   | neither, or the receiver wants it so
 //!    | <------------------------- RTR -- Receive
 //! Stream ---- RNDV_DATA (n times) ----->   | complete when all bytes are in
 //! ```
 //!
-//! A file per protocol: [`announce`] (RTS), [`get`] (fetch by the receiver), [`stream`]
-//! (fragments as active messages).
+//! A file per protocol: [`announce`] (RTS), [`get`], [`rtr`] (asking, and exposed memory), [`put`]
+//! (and ATP), [`ats`] (answers, abort), [`stream`] (active messages), [`rkey_ptr`] (the receiver
+//! maps the sender's memory), [`ppln`] (fragments through staging buffers). Which one is used is
+//! the receiver's decision: [`scheme`]. What none of them can do goes as active messages.
 
 pub mod announce;
+pub mod ats;
 pub mod get;
+pub mod ppln;
+pub mod put;
+mod ranges;
+pub mod rkey_ptr;
+pub mod rtr;
+pub mod scheme;
 pub mod stream;
+#[cfg(test)]
+#[allow(unsafe_code)]
+mod tests;
 
-pub use announce::{Announce, Offered};
+pub use announce::{Announce, Offered, on_rtr};
+pub use ats::{Drain, answer, on_abort, on_answer};
 pub use get::Fetch;
-pub use stream::{Receive, Stream};
+pub use ppln::Ppln;
+pub use put::Put;
+pub use rkey_ptr::Load;
+pub use rtr::{Receive, on_atp};
+pub use stream::Stream;
 
 use std::rc::Rc;
 
+use super::verdict::is_lane_class;
 use super::{Driven, Flight, Op};
 use crate::ucp::dt::RecvBuf;
-use crate::ucp::ep::Endpoint;
+use crate::ucp::ep::{Endpoint, ErrorMode};
 use crate::ucp::request::ReqRef;
+use crate::ucp::select::RndvScheme;
 use crate::ucp::wire::am;
-use crate::ucp::wire::rndv::{Answer, Rtr, Rts};
+use crate::ucp::wire::rndv::Rts;
 use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Result, Status};
 
@@ -67,39 +89,41 @@ fn receive_when(worker: &Worker, req: ReqRef, buf: RecvBuf, rts: &Rts, at_once: 
     }
     ep.op_started(req);
     let op = worker.name_op(req);
-    if rts.address != 0 && ep.fetch_lane().is_some() && buf.pieces(0, 1, 1).is_some() {
-        let flight = Flight::new(Fetch::new(worker, buf, rts, total, op));
-        let driven = if at_once {
-            flight.drive(&ep)
-        } else {
-            Driven::Blocked(flight)
-        };
-        settle_fetch(worker, req, &ep, driven);
-    } else {
-        ask(worker, req, buf, rts.op, 0, total);
+    let scheme = scheme::choose(&ep, &buf, rts);
+    match scheme {
+        RndvScheme::Get => {
+            let flight = Flight::new(Fetch::new(worker, buf, rts, total, op));
+            settle_fetch(worker, req, &ep, begin(flight, &ep, at_once));
+        }
+        RndvScheme::RkeyPtr => {
+            let step = ep.config().rndv.ptr_step;
+            let flight = Flight::new(Load::new(worker, buf, rts, total, step));
+            rkey_ptr::settle(worker, req, &ep, begin(flight, &ep, at_once));
+        }
+        RndvScheme::GetPpln => ppln::start(worker, req, buf, rts, total, ppln::Kind::Get, at_once),
+        RndvScheme::PutPpln => ppln::start(worker, req, buf, rts, total, ppln::Kind::Put, at_once),
+        RndvScheme::Put | RndvScheme::Am => {
+            let ask = rtr::Ask {
+                sender_op: rts.op,
+                offset: 0,
+                len: total,
+                attempt: 0,
+                got: 0,
+                part: None,
+            };
+            match scheme {
+                RndvScheme::Put => rtr::expose(worker, req, buf, ask),
+                _ => rtr::ask(worker, req, buf, ask),
+            }
+        }
     }
 }
 
-/// Asks for the payload from `offset` on as active messages.
-pub fn ask(
-    worker: &Worker,
-    req: ReqRef,
-    buf: RecvBuf,
-    sender_op: u64,
-    offset: usize,
-    total: usize,
-) {
-    let Some(ep) = req.ep() else {
-        return worker.finish(req, Err(Error::Unreachable));
-    };
-    let rtr = Rtr {
-        sender_op,
-        receiver_op: req.id(),
-        offset: offset as u64,
-        attempt: 0,
-    };
-    req.set_op(Op::Receive(Receive::new(buf, offset, total)));
-    ep.send_control(am::RTR, Rtr::LEN, |w| rtr.encode(w));
+fn begin<S: super::Stage>(flight: Flight<S>, ep: &Rc<Endpoint>, at_once: bool) -> Driven<S> {
+    match at_once {
+        true => flight.drive(ep),
+        false => Driven::Blocked(flight),
+    }
 }
 
 /// What a fetch had posted has ended.
@@ -116,61 +140,39 @@ pub fn settle_fetch(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, driven: Dri
             ep.queue(req);
         }
         Driven::Waiting(flight) => req.set_op(Op::Fetch(flight)),
-        Driven::Next(ack) => {
-            answer(ep, am::ATS, ack.sender_op, Status::OK);
-            worker.finish(req, Ok(()));
-        }
+        Driven::Next(ack) => fetched(worker, req, ep, ack, Ok(())),
         Driven::Ended(stage, error) => get::fall_back(worker, req, ep, stage, error),
     }
 }
 
-/// Sends an answer that names an operation of the peer.
-pub fn answer(ep: &Rc<Endpoint>, id: u8, op: u64, status: Status) {
-    let answer = Answer {
-        op,
-        status: status.0,
-    };
-    ep.send_control(id, Answer::LEN, |w| answer.encode(w));
+/// The receiver has what it wants of the sender's memory.
+fn fetched(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, ack: get::Ack, result: Result<()>) {
+    match ack.part {
+        None => {
+            answer(ep, am::ATS, ack.sender_op, Status::OK);
+            worker.finish(req, result);
+        }
+        Some(part) => ppln::part_ended(worker, req, part, result),
+    }
 }
 
-/// `ATS`, or a `SYNC_ACK`: the peer has all it wanted.
-pub fn on_answer(worker: &Worker, data: &[u8]) -> Option<()> {
-    let answer = Answer::decode(data)?;
-    let req = worker.op_by_id(answer.op)?;
-    let result: Result<()> = match Error::from_code(answer.status) {
-        None => Ok(()),
-        Some(error) => Err(error),
-    };
-    match req.take_op() {
-        Op::SyncWait | Op::Offered(_) => worker.finish(req, result),
-        // The payload may still be queued behind a full lane: it has been matched early.
-        Op::Eager(flight) if flight.stage().is_sync() => {
-            req.set_op(Op::Eager(flight));
-            worker.drop_name(req);
-        }
-        other => {
-            req.set_op(other);
-            return None;
-        }
-    }
-    Some(())
+/// Whether the rest of a rendezvous goes as active messages after a lane operation ended with
+/// `error`: the lane may not do what it was chosen for, or it is lost and others are not.
+fn falls_back(ep: &Endpoint, error: Error) -> bool {
+    let refused = matches!(
+        error,
+        Error::Unsupported | Error::InvalidAddr | Error::InvalidParam
+    );
+    let lost = is_lane_class(error)
+        && ep.error_mode() == ErrorMode::Failover
+        && ep.is_alive(ep.config().lanes.am);
+    ep.failure().is_none() && (refused || lost)
 }
 
-/// `RTR`: the receiver asks for the payload.
-pub fn on_rtr(worker: &Worker, data: &[u8]) -> Option<()> {
-    let rtr = Rtr::decode(data)?;
-    let req = worker.op_by_id(rtr.sender_op)?;
-    match req.take_op() {
-        Op::Offered(offered) => {
-            let stream = offered.stream(&rtr)?;
-            req.set_op(Op::Stream(Flight::new(stream)));
-            let ep = req.ep()?;
-            ep.submit(req);
-            Some(())
-        }
-        other => {
-            req.set_op(other);
-            None
-        }
-    }
+/// One request ends with an error although its endpoint lives.
+fn tell_aborted(ep: &Endpoint, error: Error) {
+    crate::ucs_error!(
+        "a rendezvous with {} was given up: {error}, and no other lane can take it over",
+        ep.peer_name()
+    );
 }

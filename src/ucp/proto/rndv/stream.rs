@@ -3,11 +3,14 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::ucp::dt::{RecvBuf, SendBuf};
+use super::announce::{Source, Wanted, sent};
+use super::rtr::{Receive, received};
+use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
 use crate::ucp::mem::Memory;
 use crate::ucp::proto::pieces::{Payload, Pieces};
-use crate::ucp::proto::{Op, Stage, Step};
+use crate::ucp::proto::{Driven, Flight, Op, Stage, Step};
+use crate::ucp::request::ReqRef;
 use crate::ucp::wire::am;
 use crate::ucp::wire::rndv::Data;
 use crate::ucp::worker::Worker;
@@ -16,12 +19,15 @@ use crate::uct::Place;
 
 /// Sending the payload.
 pub struct Stream {
-    buf: SendBuf,
+    source: Source,
     /// Our operation: the token of what it posts.
     op: u64,
     receiver_op: u64,
-    /// Where the receiver wants it to begin.
+    /// Where it begins and ends in the buffer.
     start: usize,
+    end: usize,
+    /// The attempt that the receiver has asked for.
+    asked: u32,
     /// The region that the bytes are of, if they are of one.
     memory: Option<Arc<Memory>>,
 }
@@ -32,20 +38,37 @@ pub struct Attempt {
     pieces: Pieces,
 }
 
-impl Attempt {
-    /// A zero-copy piece has left.
-    pub fn completed(&mut self) {
-        self.pieces.completed();
-    }
-}
-
 impl Stream {
+    /// All bytes of `buf` from `start` on.
     pub fn new(buf: SendBuf, op: u64, receiver_op: u64, start: usize) -> Stream {
         Stream {
-            buf,
+            end: buf.len(),
+            source: Source {
+                buf: Rc::new(buf),
+                whole: 0,
+            },
             op,
             receiver_op,
             start,
+            asked: 0,
+            memory: None,
+        }
+    }
+
+    /// What the receiver wants.
+    pub fn wanted(source: Source, wanted: &Wanted, op: u64) -> Stream {
+        Stream::from(source, wanted, 0, op)
+    }
+
+    /// The same, but for the first `skip` bytes.
+    pub fn from(source: Source, wanted: &Wanted, skip: usize, op: u64) -> Stream {
+        Stream {
+            source,
+            op,
+            receiver_op: wanted.receiver_op,
+            start: wanted.offset + skip,
+            end: wanted.offset + wanted.len,
+            asked: wanted.attempt,
             memory: None,
         }
     }
@@ -57,22 +80,39 @@ impl Stream {
             ..self
         }
     }
+
+    /// The attempt that the receiver has asked for.
+    pub fn asked(&self) -> u32 {
+        self.asked
+    }
+
+    /// Bytes of the whole message.
+    pub fn whole_len(&self) -> usize {
+        self.source.buf.len()
+    }
+
+    /// What it sends.
+    pub fn into_source(self) -> Source {
+        self.source
+    }
 }
 
 impl Stage for Stream {
     type Attempt = Attempt;
-    type Next = ();
+    /// The operation that this is a part of.
+    type Next = u64;
 
     fn begin(&self, _ep: &Rc<Endpoint>, number: u32) -> Result<Attempt> {
         Ok(Attempt {
-            number,
+            number: self.asked.wrapping_add(number),
             pieces: Pieces::from(self.start),
         })
     }
 
     fn progress(&self, attempt: &mut Attempt, ep: &Rc<Endpoint>) -> Result<Step> {
         let payload = Payload::<{ Data::LEN }> {
-            buf: &self.buf,
+            buf: &self.source.buf,
+            end: self.end,
             id: am::RNDV_DATA,
             op: self.op,
         };
@@ -87,57 +127,63 @@ impl Stage for Stream {
         })
     }
 
-    fn done(self) {
+    fn done(self) -> u64 {
         drop(self.memory);
+        self.source.whole
+    }
+
+    fn outstanding(attempt: &Attempt) -> usize {
+        attempt.pieces.outstanding()
+    }
+
+    fn ended(&self, attempt: &mut Attempt, _result: Result<()>) {
+        attempt.pieces.completed();
     }
 }
 
-/// Receiving the payload.
-pub struct Receive {
-    buf: RecvBuf,
-    received: usize,
-    total: usize,
+/// Acts on what became of a stream.
+pub fn settle(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, driven: Driven<Stream>) {
+    match driven {
+        Driven::Blocked(flight) => {
+            req.set_op(Op::Stream(flight));
+            ep.queue(req);
+        }
+        Driven::Waiting(flight) => req.set_op(Op::Stream(flight)),
+        Driven::Next(whole) => sent(worker, req, whole, Ok(())),
+        Driven::Ended(stage, error) => {
+            let whole = stage.source.whole;
+            drop(stage);
+            sent(worker, req, whole, Err(error));
+        }
+    }
+}
+
+/// Something that a stream had posted has ended.
+pub fn completed(
+    worker: &Worker,
+    req: ReqRef,
+    ep: &Rc<Endpoint>,
+    mut flight: Flight<Stream>,
     result: Result<()>,
-}
-
-impl Receive {
-    /// The first `received` bytes are there already.
-    pub fn new(buf: RecvBuf, received: usize, total: usize) -> Receive {
-        Receive {
-            buf,
-            received,
-            total,
-            result: Ok(()),
+) {
+    if ep.is_queued(req) {
+        if result.is_ok() {
+            // Its turn comes when the lane has room.
+            flight.ended(result);
+            return req.set_op(Op::Stream(flight));
         }
+        ep.unqueue(req);
     }
-
-    /// Bytes that have come.
-    pub fn received(&self) -> usize {
-        self.received
-    }
-
-    /// Accounts for `len` bytes. False if they are more than were asked for.
-    fn count(&mut self, len: usize) -> bool {
-        let ok = len <= self.total - self.received;
-        if ok {
-            self.received += len;
-        }
-        ok
-    }
+    settle(worker, req, ep, flight.completed(result, ep));
 }
 
 /// `RNDV_DATA` as a whole message.
 pub fn on_data(worker: &Worker, data: &[u8]) -> Option<()> {
     let (header, payload) = Data::decode(data)?;
-    let offset = usize::try_from(header.offset).ok()?;
     with_receive(worker, header.receiver_op, |receive| {
-        offset
-            .checked_add(payload.len())
-            .filter(|end| *end <= receive.total)?;
-        if receive.result.is_ok() {
-            receive.result = receive.buf.unpack(offset, payload);
-        }
-        receive.count(payload.len()).then_some(())
+        let at = receive.place(header.attempt, header.offset, payload.len())?;
+        receive.store(at, payload);
+        Some(())
     })
 }
 
@@ -154,12 +200,14 @@ fn with_receive(
         return None;
     };
     let ok = f(receive);
-    if receive.received < receive.total {
+    if !receive.is_complete() {
         req.set_op(op);
-    } else {
-        let result = receive.result;
-        drop(op);
-        worker.finish(req, result);
+        return ok;
+    }
+    match op {
+        Op::Receive(receive) => received(worker, req, receive),
+        Op::Asked(asked) => received(worker, req, asked.into_receive()),
+        op => req.set_op(op),
     }
     ok
 }
@@ -176,23 +224,20 @@ fn receive_of(op: &mut Op) -> Option<&mut Receive> {
 /// Where a transport may write the payload of an `RNDV_DATA` directly.
 pub fn place(worker: &Worker, header: &[u8], offset: usize, total: usize) -> Place {
     let found = Data::decode(header).and_then(|(header, _)| {
-        let base = usize::try_from(header.offset).ok()?;
         let req = worker.op_by_id(header.receiver_op)?;
         let mut op = req.take_op();
-        let place = receive_of(&mut op).and_then(|receive| place_in(receive, base, offset, total));
+        let place = receive_of(&mut op).and_then(|receive| {
+            let at = receive.place(header.attempt, header.offset, total)?;
+            place_in(receive, at + offset, total - offset.min(total))
+        });
         req.set_op(op);
         place
     });
     found.unwrap_or(Place::Discard)
 }
 
-fn place_in(receive: &Receive, base: usize, offset: usize, total: usize) -> Option<Place> {
-    base.checked_add(total)
-        .filter(|end| *end <= receive.total)?;
-    let Some((pieces, _)) = receive
-        .buf
-        .pieces(base + offset, total - offset.min(total), 1)
-    else {
+fn place_in(receive: &Receive, at: usize, len: usize) -> Option<Place> {
+    let Some((pieces, _)) = receive.buf()?.pieces(at, len, 1) else {
         return Some(Place::Copy);
     };
     let piece = pieces.first()?;
@@ -206,6 +251,8 @@ fn place_in(receive: &Receive, base: usize, offset: usize, total: usize) -> Opti
 pub fn placed(worker: &Worker, header: &[u8], total: usize) -> Option<()> {
     let (header, _) = Data::decode(header)?;
     with_receive(worker, header.receiver_op, |receive| {
-        receive.count(total).then_some(())
+        let at = receive.place(header.attempt, header.offset, total)?;
+        receive.arrived(at, total);
+        Some(())
     })
 }

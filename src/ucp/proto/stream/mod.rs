@@ -60,6 +60,7 @@ impl Stage for StreamSend {
     fn progress(&self, pieces: &mut Pieces, ep: &Rc<Endpoint>) -> Result<Step> {
         let payload = Payload::<{ stream::LEN }> {
             buf: &self.buf,
+            end: self.buf.len(),
             id: am::STREAM,
             op: self.op,
         };

@@ -108,6 +108,7 @@ pub fn open_on(device: &str, config: &Config) -> Result<TcpIface> {
         seldom_sleeps: false,
         err_handling: true,
         remote_put: true,
+        keyed_put: false,
     };
     md.open_tcp(&device, config, &params)
 }

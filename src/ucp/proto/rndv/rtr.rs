@@ -1,0 +1,355 @@
+//! RTR: the receiver asks for bytes, and waits for them: as messages, or written to its memory.
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use super::announce::Wanted;
+use super::ats::{Then, stop};
+use super::ppln;
+use super::ranges::Ranges;
+use crate::ucp::dt::RecvBuf;
+use crate::ucp::ep::{Endpoint, Message};
+use crate::ucp::mem::{Memory, Registered};
+use crate::ucp::proto::Op;
+use crate::ucp::proto::key::{Exposed, Proof, Writer as By};
+use crate::ucp::request::ReqRef;
+use crate::ucp::wire::rndv::{Abort, Atp, How, Rtr};
+use crate::ucp::wire::{Origin, am};
+use crate::ucp::worker::Worker;
+use crate::ucs::status::{Error, Result};
+
+/// Where bytes go.
+enum Dest {
+    /// Only this process writes there.
+    Own(RecvBuf),
+    /// The peer does, or a lane on its behalf.
+    Exposed(Exposed<RecvBuf>),
+}
+
+/// Receiving what was asked for.
+pub struct Receive {
+    dest: Dest,
+    /// What the buffer's first byte is in the message.
+    base: usize,
+    got: Ranges,
+    total: usize,
+    result: Result<()>,
+    sender_op: u64,
+    /// The attempt that is valid: of older ones something may still come.
+    attempt: u32,
+    part: Option<ppln::Part>,
+    /// It ends with this error as soon as nobody writes to the memory any more.
+    ending: Option<Error>,
+}
+
+/// What is asked of whom.
+pub struct Ask {
+    pub sender_op: u64,
+    pub offset: usize,
+    pub len: usize,
+    pub attempt: u32,
+    /// Bytes that are there already.
+    pub got: usize,
+    pub part: Option<ppln::Part>,
+}
+
+impl Receive {
+    /// Data of the peer that were asked for by other means. The first `received` bytes are there.
+    pub fn new(buf: RecvBuf, received: usize, total: usize) -> Receive {
+        Receive {
+            dest: Dest::Own(buf),
+            base: 0,
+            got: Ranges::first(received),
+            total,
+            result: Ok(()),
+            sender_op: 0,
+            attempt: 0,
+            part: None,
+            ending: None,
+        }
+    }
+
+    /// Bytes that have come, from the first on.
+    pub fn received(&self) -> usize {
+        self.got.prefix()
+    }
+
+    /// The attempt that is valid.
+    #[cfg(test)]
+    pub fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    pub fn buf(&self) -> Option<&RecvBuf> {
+        match &self.dest {
+            Dest::Own(buf) => Some(buf),
+            Dest::Exposed(exposed) => exposed.buf(),
+        }
+    }
+
+    pub fn is_complete(&self) -> bool {
+        self.got.len() >= self.total
+    }
+
+    /// Where in the buffer `len` bytes from `offset` of the message on go, if they were asked for
+    /// by this attempt or a later one.
+    pub fn place(&mut self, attempt: u32, offset: u64, len: usize) -> Option<usize> {
+        if attempt < self.attempt || self.ending.is_some() {
+            return None;
+        }
+        let at = usize::try_from(offset).ok()?.checked_sub(self.base)?;
+        if at.checked_add(len)? > self.total {
+            return None;
+        }
+        self.attempt = attempt;
+        Some(at)
+    }
+
+    /// `len` bytes are at `at`.
+    pub fn arrived(&mut self, at: usize, len: usize) {
+        self.got.add(at, len);
+    }
+
+    pub fn store(&mut self, at: usize, bytes: &[u8]) {
+        if self.result.is_ok()
+            && let Some(buf) = self.buf()
+        {
+            self.result = buf.unpack(at, bytes);
+        }
+        self.arrived(at, bytes.len());
+    }
+
+    /// All is there: the buffer is the user's again.
+    fn take(self) -> (Result<()>, Option<RecvBuf>, Option<ppln::Part>) {
+        let buf = match self.dest {
+            Dest::Own(buf) => Some(buf),
+            Dest::Exposed(exposed) => exposed.release(Proof::Confirmed),
+        };
+        (self.result, buf, self.part)
+    }
+
+    /// The peer may write to the memory whatever becomes of its messages.
+    fn is_at_mercy(&self) -> bool {
+        matches!(&self.dest, Dest::Exposed(exposed) if !exposed.can_invalidate())
+    }
+}
+
+/// Asks for bytes as messages.
+pub fn ask(worker: &Worker, req: ReqRef, buf: RecvBuf, ask: Ask) {
+    let dest = Dest::Own(buf);
+    send(worker, req, dest, ask, How::Messages);
+}
+
+/// Has the bytes written to `buf`, which is in one piece.
+pub fn expose(worker: &Worker, req: ReqRef, buf: RecvBuf, what: Ask) {
+    let mem = buf.contig();
+    let rail = req.ep().and_then(|ep| ep.put_rails().into_iter().next());
+    let (Some(mem), Some(rail)) = (mem, rail) else {
+        return ask(worker, req, buf, what);
+    };
+    let mem = mem.part(what.got, what.len - what.got);
+    let (address, len) = (mem.ptr().addr(), mem.len());
+    let (writer, registered) = match rail.keyed {
+        false => (By::Peer, None),
+        true => {
+            let Ok(memory) = Memory::register(address, len) else {
+                return ask(worker, req, buf, what);
+            };
+            let context = worker.context().clone();
+            (By::Us, Some(Registered::new(context, memory)))
+        }
+    };
+    let exposed = Exposed::pack(buf, writer, registered, worker.keys());
+    let how = How::Put {
+        address: address as u64,
+        key: exposed.region(),
+    };
+    send(worker, req, Dest::Exposed(exposed), what, how);
+}
+
+fn send(worker: &Worker, req: ReqRef, dest: Dest, ask: Ask, how: How) {
+    let Some(ep) = req.ep() else {
+        return worker.finish(req, Err(Error::Unreachable));
+    };
+    let rtr = Rtr {
+        sender_op: ask.sender_op,
+        receiver_op: req.id(),
+        offset: (ask.offset + ask.got) as u64,
+        len: (ask.len - ask.got) as u64,
+        attempt: ask.attempt,
+        part: ask.part.is_some(),
+        how,
+    };
+    req.set_op(Op::Receive(Receive {
+        dest,
+        base: ask.offset,
+        got: Ranges::first(ask.got),
+        total: ask.len,
+        result: Ok(()),
+        sender_op: ask.sender_op,
+        attempt: ask.attempt,
+        part: ask.part,
+        ending: None,
+    }));
+    ep.send_control(am::RTR, Rtr::LEN, |w| rtr.encode(w));
+}
+
+/// The bytes of a receive are all there, or it has failed.
+pub fn received(worker: &Worker, req: ReqRef, receive: Receive) {
+    match receive.take() {
+        (result, buf, None) => {
+            drop(buf);
+            worker.finish(req, result);
+        }
+        (result, buf, Some(part)) => {
+            drop(buf);
+            ppln::part_ended(worker, req, part, result);
+        }
+    }
+}
+
+/// `ATP`: bytes have been written, or the sender has stopped writing.
+pub fn on_atp(worker: &Worker, data: &[u8]) -> Option<()> {
+    let atp = Atp::decode(data)?;
+    let req = worker.op_by_id(atp.receiver_op)?;
+    let mut receive = match req.take_op() {
+        Op::Receive(receive) => receive,
+        op => {
+            req.set_op(op);
+            return None;
+        }
+    };
+    if let Some(error) = receive.ending {
+        receive.result = Err(error);
+        released(worker, req, receive, Proof::Stopped);
+        return Some(());
+    }
+    if let Some(error) = Error::from_code(atp.status) {
+        receive.result = Err(error);
+        received(worker, req, receive);
+        return Some(());
+    }
+    let len = usize::try_from(atp.len).unwrap_or(usize::MAX);
+    let at = receive.place(atp.attempt, atp.offset, len);
+    if let Some(at) = at {
+        receive.arrived(at, len);
+    }
+    if receive.is_complete() {
+        received(worker, req, receive);
+    } else {
+        req.set_op(Op::Receive(receive));
+    }
+    at.map(|_| ())
+}
+
+/// The memory of a receive that was to end is nobody else's any more.
+fn released(worker: &Worker, req: ReqRef, receive: Receive, proof: Proof) {
+    let Receive {
+        dest, result, part, ..
+    } = receive;
+    if let Dest::Exposed(exposed) = dest {
+        drop(exposed.release(proof));
+    }
+    drop(part);
+    worker.finish(req, result);
+}
+
+/// The receiver asks once more: it has given up the attempt before.
+pub fn rebind(req: ReqRef, ep: &Rc<Endpoint>, op: Op, rtr: &Rtr) -> Option<()> {
+    let (before, total) = match &op {
+        Op::Stream(flight) => (flight.stage().asked(), flight.stage().whole_len()),
+        Op::RndvPut(flight) => (flight.stage().asked(), flight.stage().whole_len()),
+        _ => {
+            req.set_op(op);
+            return None;
+        }
+    };
+    match Wanted::of(rtr, total).filter(|wanted| wanted.attempt > before) {
+        Some(wanted) => {
+            stop(req, ep, op, Then::Serve(wanted));
+            Some(())
+        }
+        None => {
+            req.set_op(op);
+            None
+        }
+    }
+}
+
+impl Worker {
+    /// Whether the peer may still be writing to the memory of a receive that is to end.
+    pub(in crate::ucp) fn must_wait(&self, ep: &Endpoint, op: &Op) -> bool {
+        matches!(op, Op::Receive(receive) if receive.is_at_mercy()) && !ep.peer_is_still()
+    }
+
+    /// Such a receive ends with `error` when the peer has stopped, or is dead.
+    pub(in crate::ucp) fn give_up(&self, req: ReqRef, ep: &Rc<Endpoint>, op: Op, error: Error) {
+        let Op::Receive(mut receive) = op else { return };
+        if receive.ending.is_none() {
+            receive.ending = Some(error);
+            let abort = Abort {
+                sender_op: receive.sender_op,
+                receiver_op: req.id(),
+                attempt: receive.attempt,
+                origin: ep.origin(),
+            };
+            ep.send_last(Message::new(am::RNDV_ABORT, Abort::LEN, |w| {
+                abort.encode(w);
+            }));
+            self.at_mercy.borrow_mut().push(req.id());
+        }
+        req.set_op(Op::Receive(receive));
+    }
+
+    /// The worker goes: memory that peers may be writing is waited for, but not for ever.
+    pub(in crate::ucp) fn wait_for_mercy(&self) {
+        const LONGEST: Duration = Duration::from_millis(500);
+        let end = Instant::now() + LONGEST;
+        while !self.at_mercy.borrow().is_empty() && Instant::now() < end {
+            self.poll_all();
+            self.look_at_mercy();
+        }
+        let left = self.at_mercy.take();
+        if !left.is_empty() {
+            crate::ucs_diag!("{} receives end that a peer may still write to", left.len());
+        }
+        for req in left.into_iter().filter_map(|id| self.op_by_id(id)) {
+            drop(req.take_op());
+            self.finish(req, Err(Error::Canceled));
+        }
+    }
+
+    /// The peer's endpoint has stopped whatever it did: this is known to who waits for that.
+    pub(in crate::ucp) fn mercy_of(&self, origin: Origin) {
+        for id in self.at_mercy.borrow().iter() {
+            let ep = self.op_by_id(*id).and_then(|req| req.ep());
+            if let Some(ep) = ep.filter(|ep| ep.peer_origin() == origin) {
+                ep.set_peer_stopped();
+            }
+        }
+    }
+
+    /// Ends the receives whose peers have died.
+    pub(in crate::ucp) fn look_at_mercy(&self) {
+        if self.at_mercy.borrow().is_empty() {
+            return;
+        }
+        let ids = self.at_mercy.take();
+        for id in ids {
+            let Some(req) = self.op_by_id(id) else {
+                continue;
+            };
+            let still = req.ep().is_none_or(|ep| ep.peer_is_still());
+            match req.take_op() {
+                Op::Receive(mut receive) if still => {
+                    receive.result = Err(receive.ending.unwrap_or(Error::ConnectionReset));
+                    released(self, req, receive, Proof::Dead);
+                }
+                op => {
+                    req.set_op(op);
+                    self.at_mercy.borrow_mut().push(id);
+                }
+            }
+        }
+    }
+}

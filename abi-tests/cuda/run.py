@@ -153,15 +153,24 @@ def test_genuine_counted(room):
     check(report["open device"] == report["open opened"] == 0, f"{report}")
 
 
+def listening(port):
+    """Whether somebody listens at the port; a connection would be taken for the client's."""
+    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    return any(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A" for line in lines)
+
+
 def perftest(room, port, tls, *arguments):
     env = {"UCX_TLS": tls, "UCX_WARN_UNUSED_ENV_VARS": "n"}
     command = [GENUINE / "bin" / "ucx_perftest", "-p", port, "-f", *arguments]
     server = room.start(*command, lib=GENUINE / "lib", env=env)
-    time.sleep(0.5)
-    client = room.start(*command, "127.0.0.1", lib=GENUINE / "lib", env=env)
     what = f"ucx_perftest {tls} {' '.join(map(str, arguments))}"
-    out = room.finish(client, what)
-    room.finish(server, what + " (server)")
+    try:
+        while not listening(port) and server.poll() is None:
+            time.sleep(0.05)
+        out = room.finish(room.start(*command, "127.0.0.1", lib=GENUINE / "lib", env=env), what)
+        room.finish(server, what + " (server)")
+    finally:
+        server.kill()
     check(re.search(r"^\S.*\d", out, re.M), f"{what}: {out}")
 
 

@@ -10,7 +10,7 @@ use crate::ucs::status::{Error, Result};
 use crate::uct::ep::{Ep, IoVec, IoVecMut, Post, Which};
 use crate::uct::lease::Term;
 
-use super::queue::{Copy, Queue};
+use super::queue::{Copy, Queue, Step};
 use super::share::{Helper, Job};
 
 pub struct CmaEp {
@@ -52,7 +52,7 @@ impl CmaEp {
             job,
         };
         // What takes one step only is done at once, unless others are before it.
-        if self.queue.is_empty() && self.queue.step(&mut copy)? {
+        if self.queue.is_empty() && self.queue.step(&mut copy)? == Step::Done {
             return Ok(Post::Done);
         }
         self.queue.push(copy);

@@ -25,6 +25,15 @@ pub struct Queue {
     complained: Cell<bool>,
 }
 
+/// How far a step brought a copy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    Done,
+    More,
+    /// Nothing was to be done: the peer is at the last chunk.
+    Waits,
+}
+
 /// A copy, or what is left of it.
 pub struct Copy {
     pub direction: Direction,
@@ -76,28 +85,30 @@ impl Queue {
         copies.len() < before
     }
 
-    /// Takes the oldest copy one step on; `None` if there is none. Returns token and result of
-    /// one that has ended. Nothing is borrowed when this returns.
+    /// Takes the oldest copy one step on; `None` if there is none, or the peer is at it. Returns
+    /// token and result of one that has ended. Nothing is borrowed when this returns.
     pub fn advance(&self) -> Option<Option<(u64, Result<()>)>> {
         let mut copies = self.copies.borrow_mut();
         let copy = copies.front_mut()?;
-        let result = self.step(copy);
-        if matches!(result, Ok(false)) {
-            return Some(None);
-        }
+        let result = match self.step(copy) {
+            Ok(Step::Done) => Ok(()),
+            Ok(Step::More) => return Some(None),
+            Ok(Step::Waits) => return None,
+            Err(error) => Err(error),
+        };
         let token = copy.token;
         copies.pop_front();
         self.len.set(copies.len());
-        Some(Some((token, result.map(|_| ()))))
+        Some(Some((token, result)))
     }
 
-    /// Copies [`Queue::step`] bytes at most; true when all is done.
-    pub fn step(&self, copy: &mut Copy) -> Result<bool> {
+    /// Copies [`Queue::step`] bytes at most.
+    pub fn step(&self, copy: &mut Copy) -> Result<Step> {
         match copy.job.take() {
             None => self.step_alone(copy),
             Some(job) => {
                 let result = self.step_shared(copy, &job);
-                if matches!(result, Ok(false)) {
+                if matches!(result, Ok(Step::More | Step::Waits)) {
                     copy.job = Some(job);
                 }
                 result
@@ -106,13 +117,13 @@ impl Queue {
     }
 
     /// Copies chunks of a copy that the peer works at too.
-    fn step_shared(&self, copy: &Copy, job: &Job) -> Result<bool> {
+    fn step_shared(&self, copy: &Copy, job: &Job) -> Result<Step> {
         let base = copy.local.first().map_or(0, |piece| piece.address);
         let mut room = self.step;
         while room > 0 {
             let (mut at, mut len) = match job.claim() {
                 Claim::Chunk(at, len) => (at as u64, len),
-                Claim::Wait => return Ok(false),
+                Claim::Wait => return Ok(Step::Waits),
                 Claim::Done => return self.lease_at_end(copy),
                 Claim::Dead => return Err(Error::ConnectionReset),
             };
@@ -126,18 +137,18 @@ impl Queue {
                 len -= done;
             }
         }
-        Ok(false)
+        Ok(Step::More)
     }
 
     /// All has been copied: whether the peer's memory was still lent.
-    fn lease_at_end(&self, copy: &Copy) -> Result<bool> {
+    fn lease_at_end(&self, copy: &Copy) -> Result<Step> {
         match copy.term {
             Some(term) if !in_force(copy.pid, term) => Err(Error::Canceled),
-            _ => Ok(true),
+            _ => Ok(Step::Done),
         }
     }
 
-    fn step_alone(&self, copy: &mut Copy) -> Result<bool> {
+    fn step_alone(&self, copy: &mut Copy) -> Result<Step> {
         let mut pieces: SmallVec<[Piece; 16]> = SmallVec::new();
         let mut room = self.step;
         for piece in &copy.local {
@@ -149,7 +160,7 @@ impl Queue {
             room -= len;
         }
         if pieces.is_empty() {
-            return Ok(true);
+            return Ok(Step::Done);
         }
         let len = self.step - room;
         let Some(term) = copy.term.filter(|_| copy.left() == len) else {
@@ -157,7 +168,7 @@ impl Queue {
             let done = transfer(copy.direction, copy.pid, &pieces, &from)
                 .map_err(|error| self.explain(copy, &error))?;
             copy.used(done);
-            return Ok(copy.local.is_empty());
+            return Ok(copy.progress());
         };
         self.last_step(copy, pieces, len, term)
     }
@@ -170,7 +181,7 @@ impl Queue {
         mut pieces: SmallVec<[Piece; 16]>,
         len: usize,
         term: Term,
-    ) -> Result<bool> {
+    ) -> Result<Step> {
         const WORD: usize = size_of::<u64>();
         let mut word = 0u64;
         pieces.push(piece(&raw mut word as u64, WORD));
@@ -178,14 +189,14 @@ impl Queue {
         let done = match transfer(copy.direction, copy.pid, &pieces, &from) {
             Ok(done) if done < len => {
                 copy.used(done);
-                return Ok(false);
+                return Ok(Step::More);
             }
             Ok(done) if done == len + WORD && term.holds(word) => done,
             Ok(_) => return Err(Error::Canceled),
             Err(error) => return Err(self.explain(copy, &error)),
         };
         copy.used(done - WORD);
-        Ok(true)
+        Ok(Step::Done)
     }
 
     /// The status for a failed copy, with a line in the log the first time.
@@ -245,6 +256,13 @@ fn in_force(pid: u32, term: Term) -> bool {
 }
 
 impl Copy {
+    fn progress(&self) -> Step {
+        match self.local.is_empty() {
+            true => Step::Done,
+            false => Step::More,
+        }
+    }
+
     /// Bytes that remain.
     fn left(&self) -> usize {
         self.local.iter().map(|piece| piece.len).sum()

@@ -16,7 +16,7 @@ const CHUNK: core::ops::RangeInclusive<usize> = 32 << 10..=256 << 10;
 /// Chunks that a copy is made of, if they get neither too small nor too large.
 const CHUNKS: usize = 8;
 /// So many looks at a chunk that the helper is at are followed by one for its life.
-const LIFE_CHECK: u32 = 1 << 12;
+const LIFE_CHECK: u32 = 1 << 10;
 
 /// A process that may help.
 pub struct Helper {
@@ -52,6 +52,8 @@ pub struct Job {
     /// The first chunk is ours from the beginning.
     first: Cell<bool>,
     looks: Cell<u32>,
+    /// So is the helper.
+    dead: Cell<bool>,
 }
 
 impl Helper {
@@ -129,6 +131,7 @@ impl Job {
             task,
             first: Cell::new(true),
             looks: Cell::new(0),
+            dead: Cell::new(false),
         })
     }
 
@@ -159,18 +162,20 @@ impl Job {
         Claim::Chunk(at as usize, len)
     }
 
-    /// Now and then looks whether the helper is dead, or stopped: then it is not copying, unless
-    /// it was stopped in the few instructions between its claim and its call into the kernel.
-    fn helper_is_gone(&self) -> bool {
-        self.helper_died()
-            || self.looks.get().is_multiple_of(LIFE_CHECK) && is_stopped(self.helper.pid)
-    }
-
-    /// Now and then looks whether the helper lives.
+    /// Looks now and then whether the helper lives.
     fn helper_died(&self) -> bool {
         let looks = self.looks.get().wrapping_add(1);
         self.looks.set(looks);
-        looks.is_multiple_of(LIFE_CHECK) && !self.helper.is_alive()
+        if looks.is_multiple_of(LIFE_CHECK) && !self.helper.is_alive() {
+            self.dead.set(true);
+        }
+        self.dead.get()
+    }
+
+    /// Whether the helper is dead, or stopped: then it is not copying, unless it was stopped in the
+    /// few instructions between its claim and its call into the kernel.
+    fn helper_is_gone(&self) -> bool {
+        self.dead.get() || !self.helper.is_alive() || is_stopped(self.helper.pid)
     }
 }
 
@@ -179,13 +184,16 @@ impl Drop for Job {
         let Some(board) = self.helper.board() else {
             return;
         };
+        let mut waits = 0u32;
         loop {
             let state = board.state(self.slot);
             if !state.is_settled() {
-                // It is in the kernel, copying: this takes as long as its chunk does.
-                if self.helper_is_gone() {
+                // It is in the kernel, copying: this takes as long as its chunk does. On a busy
+                // machine each yield may last.
+                if waits.is_multiple_of(16) && self.helper_is_gone() {
                     return;
                 }
+                waits = waits.wrapping_add(1);
                 std::thread::yield_now();
             } else if board.swap(self.slot, state, state.closed()) {
                 if state.phase() == Phase::Failed {

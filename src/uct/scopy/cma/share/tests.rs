@@ -4,7 +4,7 @@ use super::word::{Phase, Word};
 use crate::sys::vmcopy::{Direction, Piece};
 use std::rc::Rc;
 
-/// A process to ask, played by a child that never progresses: its board is ours.
+/// Of this process.
 fn board() -> Board {
     Board::new().expect("memory")
 }

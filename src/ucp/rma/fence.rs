@@ -190,6 +190,10 @@ impl Endpoint {
         if req.has_flags(flag::RELEASED) {
             self.order().note_failure(error);
         }
+        if error == Error::ConnectionReset {
+            // The process that had the memory is gone, and the endpoint's peer with it.
+            self.fail(error);
+        }
         self.worker().finish(req, Err(error));
     }
 

@@ -105,7 +105,7 @@ impl Worker {
             gated,
             ifaces: open.ifaces,
             _mds: open.mds,
-            idle_rounds: Cell::new(0),
+            rounds: Cell::new(0),
             last_look: Cell::new(None),
             in_progress: Cell::new(false),
             events,

@@ -98,9 +98,9 @@ pub struct Worker {
     /// Interfaces that are polled while their gate is open, and only then.
     gated: Box<[(usize, Gate)]>,
     _mds: Vec<Option<Rc<dyn Md>>>,
-    /// Rounds without an event since the clock was looked at, and when the other interfaces were
+    /// Rounds since the clock was looked at, weighed, and when the other interfaces were
     /// last polled.
-    idle_rounds: Cell<u32>,
+    rounds: Cell<u32>,
     last_look: Cell<Option<Instant>>,
     in_progress: Cell<bool>,
     events: Option<EventSet>,

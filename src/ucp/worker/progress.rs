@@ -10,6 +10,10 @@ use crate::ucs::status::Error;
 /// After so many rounds without an event the clock is looked at.
 pub(super) const IDLE_ROUNDS: u32 = 64;
 
+/// One idle round counts as much as so many busy ones.
+const IDLE_WEIGHT: u32 = 64;
+pub(super) const LOOK_AFTER: u32 = IDLE_ROUNDS * IDLE_WEIGHT;
+
 /// Interfaces that no endpoint uses are polled at this distance: only a peer's first message can
 /// arrive there, and a poll may be a system call.
 const LOOK_EVERY: Duration = Duration::from_micros(50);
@@ -39,9 +43,7 @@ impl Worker {
         if self.far_active.get() {
             count += self.poll_far();
         }
-        if count == 0 {
-            count += self.idle_round();
-        }
+        count += self.round_over(count != 0);
         if self.cm.is_active() {
             count += self.sockaddr_round();
         }
@@ -74,14 +76,16 @@ impl Worker {
         }
     }
 
+    /// Looks around after so many idle rounds, and less often while there is always something to
+    /// do: one peer's traffic must not hide another's death.
     #[inline]
-    fn idle_round(&self) -> usize {
-        let rounds = self.idle_rounds.get() + 1;
-        if rounds < IDLE_ROUNDS {
-            self.idle_rounds.set(rounds);
+    fn round_over(&self, busy: bool) -> usize {
+        let rounds = self.rounds.get() + if busy { 1 } else { IDLE_WEIGHT };
+        if rounds < LOOK_AFTER {
+            self.rounds.set(rounds);
             return 0;
         }
-        self.idle_rounds.set(0);
+        self.rounds.set(0);
         self.look_around()
     }
 

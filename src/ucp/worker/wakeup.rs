@@ -3,7 +3,7 @@
 use std::os::fd::RawFd;
 
 use super::Worker;
-use super::progress::IDLE_ROUNDS;
+use super::progress::{IDLE_ROUNDS, LOOK_AFTER};
 use crate::sys::event::EventSet;
 use crate::ucs::status::{Error, Result};
 use crate::uct::Arm;
@@ -85,7 +85,7 @@ impl Worker {
 
     /// Something is waiting: the next progress must look everywhere.
     fn wake_quiet_ifaces(&self) {
-        self.idle_rounds.set(IDLE_ROUNDS);
+        self.rounds.set(LOOK_AFTER);
         self.sockaddr_rounds.set(IDLE_ROUNDS);
         self.last_look.set(None);
     }

@@ -221,7 +221,11 @@ impl<S: Stage> Flight<S> {
         self.drive(ep)
     }
 
-    /// What follows a failed attempt, once nothing points into it any more.
+    /// What follows a failed attempt, once nothing points into it any more. Seldom called; inlined
+    /// into `drive` its look at a field that only a draining flight has would be moved out of the
+    /// loop, before the look at which it is: harmless, but memory checkers complain.
+    #[cold]
+    #[inline(never)]
     fn drained(&mut self) -> Option<Verdict> {
         let Life::Draining(draining) = &self.life else {
             return None;

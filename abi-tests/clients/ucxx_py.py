@@ -60,16 +60,19 @@ def needs_a_gpu(ctx, tls):
 def tests():
     found = []
 
-    def add(name, smoke_on, body, alone=None):
+    def add(name, smoke_on, body, alone=None, over_tcp=None):
         """Over every choice of transports; over shared memory alone genuine UCX has neither
-        listeners nor endpoints that handle errors, so `alone` is what runs there."""
+        listeners nor endpoints that handle errors, so `alone` is what runs there. Over TCP alone
+        its server never ends where nobody handles errors and no thread makes progress."""
         for tls in ("sm", "tcp", "both"):
-            found.append(Test(f"ucxx {name}", tls, alone if alone and tls == "sm" else body, smoke=tls in smoke_on.split()))
+            this = {"sm": alone, "tcp": over_tcp}.get(tls) or body
+            found.append(Test(f"ucxx {name}", tls, this, smoke=tls in smoke_on.split()))
 
     for mode, smoke in (("blocking", "sm tcp"), ("polling", ""), ("thread", "sm tcp"), ("thread-polling", "")):
         add(f"synchronous, {mode}", smoke, program("sync", "--mode", mode), program("sync", "--mode", mode, genuine=False))
-        add(f"synchronous by address, {mode}", "both" if mode == "polling" else "",
-            program("sync", "--mode", mode, "--connect", "address", "--no-errors"))
+        by_address = "--mode", mode, "--connect", "address", "--no-errors"
+        add(f"synchronous by address, {mode}", "both" if mode == "polling" else "", program("sync", *by_address),
+            over_tcp=program("sync", *by_address, genuine=mode.startswith("thread")))
         options = ["--mode", mode, "--clients", "3"]
         add(f"asynchronous, {mode}", "sm both" if mode in ("thread", "blocking") else "",
             program("asynchronous", *options), program("asynchronous", *options, genuine=False))

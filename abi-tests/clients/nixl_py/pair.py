@@ -8,6 +8,7 @@ The other process is started by this one. Prints 'ok NAME' per case, and 'end' l
 import argparse
 import base64
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -48,6 +49,11 @@ class Agent:
         self.base = self.buffer.ctypes.data
         self.registered = self.agent.register_memory([(self.base, size, 0, "")], "DRAM")
         self.peer = None
+        self.notes = []  # that came and were not asked for yet
+
+    def listen(self):
+        """Without a thread of its own, an agent gets on when it is asked for its notifications."""
+        self.notes += self.agent.get_new_notifs().get(self.peer, [])
 
     def meet(self, metadata):
         name = self.agent.add_remote_agent(base64.b64decode(metadata))
@@ -73,11 +79,12 @@ class Agent:
 
     def heard(self, expected, what):
         """That notifications of the peer come, in any order, each once."""
-        got, end = [], time.monotonic() + LIMIT
-        while len(got) < len(expected):
+        end = time.monotonic() + LIMIT
+        while len(self.notes) < len(expected):
             if time.monotonic() > end:
-                raise AssertionError(f"{what}: {len(got)} of {len(expected)} notifications within {LIMIT} s")
-            got += self.agent.get_new_notifs().get(self.peer, [])
+                raise AssertionError(f"{what}: {len(self.notes)} of {len(expected)} notifications within {LIMIT} s")
+            self.listen()
+        got, self.notes = self.notes, []
         if sorted(got) != sorted(expected):
             raise AssertionError(f"{what}: other notifications than were sent")
 
@@ -97,12 +104,29 @@ def answer(pipe):
     raise AssertionError("the target is gone")
 
 
+def orders(agent, options):
+    """Lines from the other process; an agent without a thread is kept going until one comes."""
+    rest = b""
+    while True:
+        while b"\n" not in rest:
+            if options.no_progress_thread and agent.peer:
+                while not select.select([0], [], [], 0)[0]:
+                    agent.listen()
+            more = os.read(0, 65536)
+            if not more:
+                return
+            rest += more
+        line, rest = rest.split(b"\n", 1)
+        yield line.decode()
+
+
 def target(options):
     """Does what it is told by lines: check a block, fill one, notify."""
     a = Agent("target", options, 32 << 20)
+    lines = orders(a, options)
     say(f"> {a.base} {base64.b64encode(a.agent.get_agent_metadata()).decode()}")
-    a.meet(sys.stdin.readline())
-    for line in sys.stdin:
+    a.meet(next(lines))
+    for line in lines:
         what, *numbers = line.split()
         n = [int(x) for x in numbers]
         if what == "check":
@@ -145,6 +169,8 @@ def main():
 
     def told(*words):
         order(other.stdin, *words)
+        while options.no_progress_thread and not select.select([other.stdout], [], [], 0)[0]:
+            a.listen()
         if answer(other.stdout) != "done":
             raise AssertionError(f"the target failed at {words}")
 

@@ -208,6 +208,7 @@ def killed(s, server):
     s.ep.set_close_callback(lambda: told.append(1))
     receives = [s.receive(i, 64)[1] for i in range(20)]
     s.meet()
+    time.sleep(0.2)  # it can't say itself what it has mapped: who watches must have seen it
     common.kill(server)
     s.until(lambda: told and all(r.completed for r in receives), "the peer's death", 40)
     for r in receives:

@@ -91,6 +91,10 @@ class Result:
         return f"exit status {self.rc}" if self.rc >= 0 else f"ended by signal {-self.rc}"
 
 
+# Every time limit is so many times as long (run.py --patience).
+patience = 1.0
+
+
 def end_all(grace=2.0):
     """Ends every descendant, and waits until none is left."""
     for sig, limit in ((signal.SIGTERM, grace), (signal.SIGKILL, 5.0)):
@@ -128,7 +132,7 @@ def run(cmd, env, timeout, cwd=None, watch=True, stdin=None):
         watcher.start()
     timed_out = False
     try:
-        out, _ = p.communicate(timeout=timeout)
+        out, _ = p.communicate(timeout=timeout * patience)
     except subprocess.TimeoutExpired:
         timed_out = True
         end_all()
@@ -159,7 +163,7 @@ class Background:
     def finish(self, timeout):
         """Its exit status; None when it had to be ended."""
         try:
-            rc = self.p.wait(timeout)
+            rc = self.p.wait(timeout * patience)
         except subprocess.TimeoutExpired:
             rc = None
             try:

@@ -30,6 +30,8 @@ def parse():
     a.add_argument("--tls", choices=["sm", "tcp", "both"], help="only over these transports")
     a.add_argument("--only", action="append", default=[], help="only tests whose name has this text")
     a.add_argument("--list", action="store_true", help="print the names of the tests")
+    a.add_argument("--patience", type=float, default=float(os.environ.get("UCX_RS_TEST_PATIENCE", 1)), metavar="N",
+                   help="every time limit N times as long, for a machine that does other work beside")
     a.add_argument("--logs", default=os.path.join(where.REPO, "build", "client-logs"), help="outputs of failed tests")
     return a.parse_args()
 
@@ -82,6 +84,7 @@ def main():
     options = parse()
     # Being told to stop ends the clients too: the exception passes through what cleans up.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    proc.patience = options.patience
     tests = list(chosen(options))
     if options.list:
         for t in tests:

@@ -146,18 +146,22 @@ static void one_stranger(int i)
     close(s);
 }
 
-static volatile int strangers_left;
+static volatile int strangers_left, clients;
 
 static void *strangers(void *n)
 {
-    for (int i = 0; i < (int)(long)n; i++) one_stranger(i), strangers_left--;
+    for (int i = 0; i < (int)(long)n; i++) {
+        one_stranger(i), strangers_left--;
+        /* Where threads take turns, the clients may not have had theirs yet. */
+        while (i == (int)(long)n / 2 && !clients) usleep(1000);
+    }
     return NULL;
 }
 
 /* At the listener (0), or at the port of a worker's lanes. */
 static void among_strangers(int n, int port)
 {
-    int clients = 0;
+    clients = 0;
     let_it_arrive();
     int before = descriptors();
     pthread_t t;
@@ -174,7 +178,6 @@ static void among_strangers(int n, int port)
     pthread_join(t, NULL);
     for (double end = now() + 5; descriptors() > before + 2 && now() < end;) progress();
     if (descriptors() > before + 2) DIE("%d descriptors, %d before", descriptors(), before);
-    HOLDS(clients > 0);
     printf("%d strangers at %s: clients are served\n", n, port == ntohs(at.sin_port) ? "the listener" : "a worker's port");
 }
 

@@ -29,6 +29,7 @@ def parse():
     a.add_argument("--genuine", default=where.GENUINE, help="genuine UCX 1.22.0")
     a.add_argument("--tls", choices=["sm", "tcp", "both"], help="only over these transports")
     a.add_argument("--only", action="append", default=[], help="only tests whose name has this text")
+    a.add_argument("--names", metavar="FILE", help="only tests that FILE names, in its order: lines such as --list prints")
     a.add_argument("--list", action="store_true", help="print the names of the tests")
     a.add_argument("--patience", type=float, default=float(os.environ.get("UCX_RS_TEST_PATIENCE", 1)), metavar="N",
                    help="every time limit N times as long, for a machine that does other work beside")
@@ -67,12 +68,26 @@ def chosen(options):
         yield t
 
 
-def keep_log(options, label, ctx, why):
+def label(test):
+    return test.name + (f" [{test.tls}]" if test.tls else "")
+
+
+def named(options):
+    """The chosen tests, in the order of --names."""
+    tests = list(chosen(options))
+    if not options.names:
+        return tests
+    with open(options.names) as f:
+        place = {line.strip(): i for i, line in reversed(list(enumerate(f)))}
+    return sorted((t for t in tests if label(t) in place), key=lambda t: place[label(t)])
+
+
+def keep_log(options, what, ctx, why):
     """Where the output of a failed test was put."""
     os.makedirs(options.logs, exist_ok=True)
-    path = os.path.join(options.logs, "".join(c if c.isalnum() or c in ".-" else "_" for c in label) + ".log")
+    path = os.path.join(options.logs, "".join(c if c.isalnum() or c in ".-" else "_" for c in what) + ".log")
     with open(path, "w") as f:
-        f.write(f"{label}: {why}\n")
+        f.write(f"{what}: {why}\n")
         if ctx.last:
             f.write("$ " + " ".join(getattr(ctx.last, "cmd", [])) + "\n" + ctx.last.out)
             for pid, files in ctx.last.mapped.items():
@@ -85,10 +100,10 @@ def main():
     # Being told to stop ends the clients too: the exception passes through what cleans up.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     proc.patience = options.patience
-    tests = list(chosen(options))
+    tests = named(options)
     if options.list:
         for t in tests:
-            print(t.name, f"[{t.tls}]" if t.tls else "")
+            print(label(t))
         return 0
     if not os.path.exists(os.path.join(options.lib, "libucp.so.0")):
         print(f"no libucp.so.0 in {options.lib}: build first, or name a folder with --lib", file=sys.stderr)
@@ -100,7 +115,6 @@ def main():
     scratch = tempfile.mkdtemp(prefix="ucx-rs-clients-")
     try:
         for t in tests:
-            label = t.name + (f" [{t.tls}]" if t.tls else "")
             ctx = Context(os.path.abspath(options.lib), os.path.abspath(options.genuine), scratch, options.full)
             start = time.monotonic()
             try:
@@ -110,12 +124,12 @@ def main():
                 verdict, why = "skipped", str(e)
             except Exception as e:  # a fault in a test is a failed test, and the others still run
                 why = str(e) if isinstance(e, proc.Failure) else f"{type(e).__name__}: {e}"
-                why += f"; output in {keep_log(options, label, ctx, why)}"
+                why += f"; output in {keep_log(options, label(t), ctx, why)}"
                 verdict = "FAILED"
             finally:
                 proc.end_all(0.1)
             count[verdict] += 1
-            print(f"{verdict:7} {label} ({time.monotonic() - start:.1f} s){': ' + why if why else ''}", flush=True)
+            print(f"{verdict:7} {label(t)} ({time.monotonic() - start:.1f} s){': ' + why if why else ''}", flush=True)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     print(f"{count['ok']} passed, {count['FAILED']} failed, {count['skipped']} skipped")

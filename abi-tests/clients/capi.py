@@ -131,7 +131,7 @@ def by_valgrind(name, arguments=()):
 
 
 # Program and arguments, in one process and in two; those in the short form first.
-VALGRIND = [("am_basic",), ("rma_across",), ("am_inside",), ("am_old",), ("am_keep",), ("amo",), ("rma", "sizes", "300000"),
+VALGRIND = [("rma_across",), ("am_old",), ("am_basic",), ("am_inside",), ("am_keep",), ("amo",), ("rma", "sizes", "300000"),
             ("rma", "typed", "300000"), ("rma", "order"), ("tag_basic", "3145729"), ("truncation",), ("datatypes",), ("stream",),
             ("requests",), ("matching",), ("mem_map",), ("life",), ("closing", "1", "200000"), ("edges", "tag"), ("edges", "am"),
             ("edges", "stream"), ("edges", "put"), ("edges", "get"), ("across",), ("client_server",), ("rkey_two", "20"), ("threads", "5")]

@@ -13,6 +13,7 @@ pub mod hostid;
 pub mod image;
 pub mod map;
 pub mod peek;
+pub mod pidfd;
 #[cfg(test)]
 pub mod poll;
 pub mod process;

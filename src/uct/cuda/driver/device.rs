@@ -17,6 +17,11 @@ impl Device {
         Self(ordinal)
     }
 
+    /// That of a number which a [`Device`] gave.
+    pub const fn of(ordinal: i32) -> Self {
+        Self(ordinal)
+    }
+
     pub const fn ordinal(self) -> i32 {
         self.0
     }

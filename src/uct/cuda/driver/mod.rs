@@ -10,6 +10,8 @@ mod device;
 mod error;
 mod ipc;
 mod memory;
+mod pool;
+mod share;
 mod stream;
 mod table;
 #[cfg(test)]
@@ -19,6 +21,8 @@ pub use context::{Context, Primary, Pushed};
 pub use device::Device;
 pub use ipc::{MemHandle, Opened};
 pub use memory::{Attributes, Place, Range};
+pub use pool::{Borrowed, Pool, PoolPointer};
+pub use share::{BY_DESCRIPTOR, BY_FABRIC, Fabric, Mapped};
 pub use stream::{Event, Stream};
 
 use crate::ucs::status::Error;

@@ -13,6 +13,27 @@ pub type Opaque = *mut c_void;
 #[derive(Clone, Copy)]
 pub struct Token(pub [u8; 64]);
 
+/// `CUmemAccessDesc`: who may use memory, and how.
+#[repr(C)]
+pub struct Access {
+    location_type: c_int,
+    location: c_int,
+    flags: c_int,
+}
+
+impl Access {
+    /// Reading and writing by a device.
+    pub const fn of(device: c_int) -> Access {
+        const DEVICE: c_int = 1;
+        const READ_WRITE: c_int = 3;
+        Access {
+            location_type: DEVICE,
+            location: device,
+            flags: READ_WRITE,
+        }
+    }
+}
+
 /// Declares the table: a field for each function, under the name that the driver exports.
 macro_rules! table {
     ($($field:ident = $name:literal ($($arg:ty),* $(,)?);)*) => {
@@ -78,6 +99,21 @@ table! {
     ipc_get = "cuIpcGetMemHandle" (*mut Token, Address);
     ipc_open = "cuIpcOpenMemHandle_v2" (*mut Address, Token, u32);
     ipc_close = "cuIpcCloseMemHandle" (Address);
+    retain_handle = "cuMemRetainAllocationHandle" (*mut u64, *mut c_void);
+    release_handle = "cuMemRelease" (u64);
+    export = "cuMemExportToShareableHandle" (*mut c_void, u64, c_int, u64);
+    import = "cuMemImportFromShareableHandle" (*mut u64, *mut c_void, c_int);
+    reserve = "cuMemAddressReserve" (*mut Address, usize, usize, Address, u64);
+    address_free = "cuMemAddressFree" (Address, usize);
+    map = "cuMemMap" (Address, usize, usize, u64, u64);
+    unmap = "cuMemUnmap" (Address, usize);
+    set_access = "cuMemSetAccess" (Address, usize, *const Access, usize);
+    pool_export = "cuMemPoolExportToShareableHandle" (*mut c_void, Opaque, c_int, u64);
+    pool_import = "cuMemPoolImportFromShareableHandle" (*mut Opaque, *mut c_void, c_int, u64);
+    pool_export_pointer = "cuMemPoolExportPointer" (*mut [u8; 64], Address);
+    pool_import_pointer = "cuMemPoolImportPointer" (*mut Address, Opaque, *mut [u8; 64]);
+    pool_set_access = "cuMemPoolSetAccess" (Opaque, *const Access, usize);
+    pool_destroy = "cuMemPoolDestroy" (Opaque);
 }
 
 fn symbol(library: *mut c_void, name: &str) -> Option<*mut c_void> {

@@ -6,7 +6,7 @@ use crate::ucs::config::{Group, Key, Kind, Table, Variable, var};
 const ALLOC: &[&str] = &["thp", "md", "heap", "mmap", "huge"];
 
 /// Variables that every interface has.
-const IFACE: &[Variable] = &[
+pub(super) const IFACE: &[Variable] = &[
     var(
         "MAX_SHORT",
         "",
@@ -609,6 +609,7 @@ pub fn md(component: &str) -> Option<&'static Table> {
         "sysv" => Some(&SYSV_MD),
         "posix" => Some(&POSIX_MD),
         "cma" => Some(&CMA_MD),
+        "cuda_ipc" => Some(&super::cuda::ipc::config::MD),
         _ => None,
     }
 }
@@ -621,6 +622,7 @@ pub fn transport(name: &str) -> Option<&'static Table> {
         "sysv" => Some(&SYSV),
         "posix" => Some(&POSIX),
         "cma" => Some(&CMA),
+        "cuda_ipc" => Some(&super::cuda::ipc::config::TRANSPORT),
         _ => None,
     }
 }

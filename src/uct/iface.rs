@@ -33,6 +33,9 @@ bitflags! {
         /// Puts are carried out by the peer's process, which looks their key up
         /// ([`Events::place_put`]): taking the key back is enough to be left alone.
         const PUT_KEYED = 1 << 12;
+        /// Zero-copy operations take memory of devices only, and need keys of this transport.
+        /// This side's own: addresses don't tell it.
+        const DEVICE_ONLY = 1 << 16;
     }
 }
 

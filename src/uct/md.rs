@@ -80,6 +80,20 @@ pub struct MdAttr {
     pub rkey_packed_size: usize,
     /// A remote key can be turned into a pointer.
     pub rkey_ptr: bool,
+    /// What kinds of memory it is for, where that is not host memory alone.
+    pub types: Option<MemoryTypes>,
+    /// Keys can be taken back (`UCT_MD_FLAG_INVALIDATE`).
+    pub invalidates: bool,
+}
+
+/// Sets of memory types: bits `1 << ucs_memory_type_t`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MemoryTypes {
+    pub reg: u64,
+    pub alloc: u64,
+    pub access: u64,
+    pub cache: u64,
+    pub detect: u64,
 }
 
 /// `uct_device_type_t`, in its order.

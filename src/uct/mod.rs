@@ -31,7 +31,9 @@ pub use ep::{Ep, EpParams, IoVec, IoVecMut, Post, Vitals, Which};
 pub use gate::Gate;
 pub use iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, IfaceParams, PerfAttr, Place};
 pub use lease::Lease;
-pub use md::{AllocRequest, Component, DeviceKind, Md, MdAttr, Shared, SharedMemory, TlDevice};
+pub use md::{
+    AllocRequest, Component, DeviceKind, Md, MdAttr, MemoryTypes, Shared, SharedMemory, TlDevice,
+};
 
 /// Active message ids are below this.
 pub const AM_ID_MAX: u8 = 32;

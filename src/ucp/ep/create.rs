@@ -123,6 +123,7 @@ impl Endpoint {
             wired.lanes.get(index).cloned()
         };
         *self.fetch.borrow_mut() = lane(wired.config.lanes.rndv_get);
+        *self.device.borrow_mut() = lane(wired.config.lanes.device);
         // What the peer's process writes is no better than a message to it.
         let written = wired.config.put_rails.iter().find(|rail| !rail.keyed);
         *self.store.borrow_mut() = lane(written.map(|rail| rail.index));
@@ -199,6 +200,7 @@ impl Endpoint {
             fast_max: Cell::new(-1),
             wired: OnceCell::new(),
             fetch: RefCell::default(),
+            device: RefCell::default(),
             store: RefCell::default(),
             order: Rc::default(),
             origin: Origin {

@@ -69,6 +69,7 @@ pub struct Endpoint {
     wired: OnceCell<Wired>,
     fetch: RefCell<Option<Rc<dyn uct::Ep>>>,
     store: RefCell<Option<Rc<dyn uct::Ep>>>,
+    device: RefCell<Option<Rc<dyn uct::Ep>>>,
     order: Rc<Order>,
     /// Our side of the connection, as the peer knows it.
     origin: Origin,
@@ -155,6 +156,11 @@ impl Endpoint {
     /// The lane that writes the peer's memory.
     pub fn put_lane(&self) -> Option<Rc<dyn uct::Ep>> {
         self.store.borrow().clone()
+    }
+
+    /// The lane that reads and writes the peer's device memory, under keys of its transport.
+    pub fn device_lane(&self) -> Option<Rc<dyn uct::Ep>> {
+        self.device.borrow().clone()
     }
 
     /// As [`Endpoint::forget_fetch_lane`], for writing.

@@ -238,6 +238,7 @@ mod tests {
             am_bw: smallvec::smallvec![0],
             rndv_get: Some(1),
             rndv_put: None,
+            device: None,
             keepalive: None,
             numbered: false,
         }

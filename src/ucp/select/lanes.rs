@@ -74,6 +74,8 @@ pub struct Lanes {
     pub rndv_get: Option<LaneIdx>,
     /// The lane that writes the peer's memory fastest.
     pub rndv_put: Option<LaneIdx>,
+    /// The lane that reads and writes the peer's device memory by keys of its own.
+    pub device: Option<LaneIdx>,
     /// The lane asked for the peer's life, with error handling.
     pub keepalive: Option<LaneIdx>,
     /// Messages are numbered and survive the loss of any of `am_bw`; nothing else is used.
@@ -155,6 +157,7 @@ pub fn select(
         let keyed = caps.is_some_and(|caps| caps.contains(IfaceCaps::PUT_KEYED));
         !keyed || *pair == best
     });
+    let device = best_device(&pairs, local, remote);
     let rma = |pairs: &[Pair], cap| {
         let wanted = !requirements.failover;
         wanted.then(|| best_rma(pairs, local, remote, cap, requirements))?
@@ -163,6 +166,8 @@ pub fn select(
     let put = rma(&writers, IfaceCaps::PUT_ZCOPY);
     let rndv_get = get.map(|pair| lanes.add(pair, LaneUse::RMA_BW));
     let rndv_put = put.map(|pair| lanes.add(pair, LaneUse::RMA_BW));
+    let device = device.filter(|_| !requirements.failover);
+    let device = device.map(|pair| lanes.add(pair, LaneUse::RMA_BW));
     let keepalive = requirements
         .err_handling
         .then(|| lanes.add(best, LaneUse::KEEPALIVE));
@@ -173,6 +178,7 @@ pub fn select(
         am_bw,
         rndv_get,
         rndv_put,
+        device,
         keepalive,
         numbered: requirements.failover,
     })
@@ -315,7 +321,11 @@ fn best_rma(
     const SIZE: f64 = 256.0 * 1024.0;
     let ranked = rank(pairs, |pair| {
         let (mine, theirs) = (at(local, pair.local)?, at(remote, pair.remote)?);
-        if mine.aux || !mine.attr.caps.contains(cap) || !theirs.caps.contains(cap) {
+        let caps = mine.attr.caps;
+        if mine.aux || !caps.contains(cap) || !theirs.caps.contains(cap) {
+            return None;
+        }
+        if caps.contains(IfaceCaps::DEVICE_ONLY) {
             return None;
         }
         if need.err_handling && !mine.attr.caps.contains(IfaceCaps::ERR_PEER) {
@@ -325,6 +335,17 @@ fn best_rma(
         let bandwidth = cost::bandwidth(ours, need.ppn).min(cost::bandwidth(other, need.ppn));
         let time = ours.latency + ours.overhead + SIZE / bandwidth.max(1.0);
         Score::of(SIZE / time.max(1e-12), pair, local, remote)
+    });
+    ranked.first().copied()
+}
+
+/// Highest bandwidth among what is for device memory.
+fn best_device(pairs: &[Pair], local: &[LocalTl<'_>], remote: &[TlAddress<'_>]) -> Option<Pair> {
+    let ranked = rank(pairs, |pair| {
+        let mine = at(local, pair.local)?;
+        let fits = !mine.aux && mine.attr.caps.contains(IfaceCaps::DEVICE_ONLY);
+        let bandwidth = cost::bandwidth(&mine.attr.perf, 1);
+        fits.then(|| Score::of(bandwidth, pair, local, remote))?
     });
     ranked.first().copied()
 }

@@ -48,6 +48,17 @@ pub enum Missing {
     NoDevice,
 }
 
+impl core::fmt::Display for Missing {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Missing::Library => f.write_str("libcuda.so.1 can't be loaded"),
+            Missing::Function(name) => write!(f, "the CUDA driver lacks {name}"),
+            Missing::Init(code) => write!(f, "the CUDA driver doesn't start (error {code})"),
+            Missing::NoDevice => f.write_str("there is no CUDA device"),
+        }
+    }
+}
+
 /// The driver of this process, or why there is none. The first call loads it.
 pub fn get() -> Result<&'static Driver, &'static Missing> {
     static DRIVER: OnceLock<Result<Driver, Missing>> = OnceLock::new();

@@ -1,7 +1,6 @@
 //! Keys of other processes' memory, unpacked here.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
@@ -52,7 +51,7 @@ struct Held {
 /// A key, as long as anybody uses it.
 pub struct Key {
     wire: wire::Key,
-    free_unused: AtomicBool,
+    unused: Unused,
     held: Mutex<Held>,
 }
 
@@ -66,7 +65,7 @@ impl Key {
         let wire = wire::Key::decode(bytes).ok_or(Error::InvalidParam)?;
         Ok(Key {
             wire,
-            free_unused: AtomicBool::new(unused == Unused::Closes),
+            unused,
             held: Mutex::default(),
         })
     }
@@ -171,21 +170,16 @@ impl Key {
 
 impl Drop for Key {
     fn drop(&mut self) {
-        let unused = match *self.free_unused.get_mut() {
-            true => Unused::Closes,
-            false => Unused::Stays,
-        };
         let held = core::mem::take(self.held.get_mut());
         drop(held.given);
         for interest in held.interests {
-            interest.release(unused);
+            interest.release(self.unused);
         }
     }
 }
 
 impl core::fmt::Debug for Key {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let free = self.free_unused.load(Ordering::Relaxed);
-        write!(f, "Key({:x?}, free unused: {free})", self.wire.what)
+        write!(f, "Key({:x?}, unused {:?})", self.wire.what, self.unused)
     }
 }

@@ -19,6 +19,9 @@ const FIXED: usize = HEADER + 24 + 16;
 /// Bytes of the longest.
 pub const MAX_LEN: usize = FIXED + 128;
 
+/// Bytes of a key where all have the same length.
+pub const PACKED_LEN: usize = 192;
+
 /// By what others open it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Handle {

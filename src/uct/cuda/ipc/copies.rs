@@ -1,0 +1,277 @@
+//! Copies in flight.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use super::cache::Unused;
+use super::key::{Access, Key};
+use super::owner::{self, inside};
+use crate::ucs::status::{Error, Result};
+use crate::uct::cuda::driver::{Driver, Event, Stream};
+use crate::uct::ep::{Post, Which};
+
+/// Which way the bytes go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    Put,
+    Get,
+}
+
+/// Settings of an interface.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    pub max_poll: usize,
+    pub max_streams: usize,
+    pub max_events: usize,
+    /// What becomes of mappings that nothing uses.
+    pub unused: Unused,
+}
+
+/// What is to be copied.
+#[derive(Clone, Copy, Debug)]
+pub struct Order {
+    pub ep: u64,
+    pub token: u64,
+    pub direction: Direction,
+    /// Device memory of this process.
+    pub local: u64,
+    pub remote: u64,
+    pub len: usize,
+}
+
+/// A copy in flight: the mapping that it uses is held until it is done.
+struct Copy {
+    ep: u64,
+    token: u64,
+    number: u64,
+    event: Event<'static>,
+    _access: Access,
+}
+
+/// A stream of a context, with what is in it.
+struct Lane {
+    stream: Stream<'static>,
+    copies: VecDeque<Copy>,
+    spare: Vec<Event<'static>>,
+}
+
+/// Ends when all copies of an endpoint before it have.
+struct Flush {
+    ep: u64,
+    token: u64,
+    before: u64,
+    left: usize,
+}
+
+/// See the module.
+pub struct Copies {
+    driver: &'static Driver,
+    settings: Settings,
+    /// By the context's number, and the owner's device.
+    lanes: RefCell<BTreeMap<(u64, usize), Lane>>,
+    flushes: RefCell<Vec<Flush>>,
+    /// Ended, and not told yet; they count as in flight.
+    owed: RefCell<SmallVec<[Ended; 8]>>,
+    in_flight: Rc<Cell<usize>>,
+    next: Cell<u64>,
+}
+
+/// Something that has ended: its token, and how.
+pub type Ended = (u64, Result<()>);
+
+impl Copies {
+    pub fn new(driver: &'static Driver, settings: Settings) -> Copies {
+        Copies {
+            driver,
+            settings,
+            lanes: RefCell::default(),
+            flushes: RefCell::default(),
+            owed: RefCell::default(),
+            in_flight: Rc::default(),
+            next: Cell::new(0),
+        }
+    }
+
+    /// How many are in flight.
+    pub fn in_flight(&self) -> &Rc<Cell<usize>> {
+        &self.in_flight
+    }
+
+    pub fn post(&self, key: &Key, order: &Order) -> Result<Post> {
+        if order.len == 0 {
+            return Ok(Post::Done);
+        }
+        if self.in_flight.get() >= self.settings.max_events {
+            return Ok(Post::NoResource);
+        }
+        let memory = self.driver.look_up(order.local)?;
+        let memory = memory.ok_or(Error::InvalidAddr)?;
+        let inside = inside(self.driver, &memory)?;
+        let unused = self.settings.unused;
+        let access = match key.map(memory.device, order.remote, order.len, unused) {
+            Ok(access) => access,
+            // What is in the way is in use, and not for long.
+            Err(Error::Busy) if self.in_flight.get() > 0 => return Ok(Post::NoResource),
+            Err(error) => return Err(error),
+        };
+        let context = self.driver.context_id(inside.context)?;
+        self.start((context, self.stream_of(key)), order, access)
+    }
+
+    /// Copies from and to different devices needn't wait for each other.
+    fn stream_of(&self, key: &Key) -> usize {
+        let seen = owner::uuids(self.driver);
+        let device = seen.iter().position(|(_, id)| *id == key.wire().device);
+        device.unwrap_or(seen.len()) % self.settings.max_streams
+    }
+
+    /// The context is current.
+    fn start(&self, lane: (u64, usize), order: &Order, access: Access) -> Result<Post> {
+        let mut lanes = self.lanes.borrow_mut();
+        let lane = match lanes.entry(lane) {
+            std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
+            std::collections::btree_map::Entry::Vacant(new) => new.insert(Lane {
+                stream: self.driver.stream()?,
+                copies: VecDeque::new(),
+                spare: Vec::new(),
+            }),
+        };
+        let event = match lane.spare.pop() {
+            Some(event) => event,
+            None => self.driver.event()?,
+        };
+        let (to, from) = match order.direction {
+            Direction::Put => (access.address(), order.local),
+            Direction::Get => (order.local, access.address()),
+        };
+        lane.copy(to, from, order.len)?;
+        if let Err(error) = event.record(&lane.stream) {
+            // Nothing tells when it is done.
+            lane.stream.synchronize()?;
+            return Err(error);
+        }
+        self.next.set(self.next.get() + 1);
+        lane.copies.push_back(Copy {
+            ep: order.ep,
+            token: order.token,
+            number: self.next.get(),
+            event,
+            _access: access,
+        });
+        self.in_flight.set(self.in_flight.get() + 1);
+        Ok(Post::Pending)
+    }
+
+    /// Those that have ended since.
+    pub fn advance(&self) -> SmallVec<[Ended; 8]> {
+        let mut ended = self.owed.take();
+        let told = self.in_flight.get().saturating_sub(ended.len());
+        self.in_flight.set(told);
+        let mut lanes = self.lanes.borrow_mut();
+        for lane in lanes.values_mut() {
+            while ended.len() < self.settings.max_poll {
+                let Some(result) = lane.poll() else { break };
+                let Some(copy) = lane.copies.pop_front() else {
+                    break;
+                };
+                ended.push((copy.token, result));
+                self.over(&mut ended, lane, copy);
+            }
+        }
+        ended
+    }
+
+    fn over(&self, ended: &mut SmallVec<[Ended; 8]>, lane: &mut Lane, copy: Copy) {
+        self.in_flight.set(self.in_flight.get().saturating_sub(1));
+        lane.spare.push(copy.event);
+        let mut flushes = self.flushes.borrow_mut();
+        for flush in flushes.iter_mut() {
+            if flush.ep == copy.ep && copy.number <= flush.before {
+                flush.left = flush.left.saturating_sub(1);
+            }
+        }
+        flushes.retain(|flush| {
+            if flush.left == 0 {
+                ended.push((flush.token, Ok(())));
+            }
+            flush.left != 0
+        });
+    }
+
+    pub fn flush(&self, ep: u64, token: u64) -> Post {
+        let of = |lane: &Lane| lane.copies.iter().filter(|copy| copy.ep == ep).count();
+        let left = self.lanes.borrow().values().map(of).sum();
+        if left == 0 {
+            return Post::Done;
+        }
+        self.flushes.borrow_mut().push(Flush {
+            ep,
+            token,
+            before: self.next.get(),
+            left,
+        });
+        Post::Pending
+    }
+
+    /// Copies can't be called back: they are waited for, and nobody is told.
+    pub fn let_go(&self, ep: u64, which: Which) -> bool {
+        let mut any = false;
+        let mut ended = SmallVec::new();
+        for lane in self.lanes.borrow_mut().values_mut() {
+            let wanted = |copy: &Copy| copy.ep == ep && which.includes(copy.token);
+            if !lane.copies.iter().any(wanted) {
+                continue;
+            }
+            any = true;
+            let _ = lane.stream.synchronize();
+            let (gone, stay) = core::mem::take(&mut lane.copies)
+                .into_iter()
+                .partition::<VecDeque<_>, _>(wanted);
+            lane.copies = stay;
+            for copy in gone {
+                self.over(&mut ended, lane, copy);
+            }
+        }
+        let mut flushes = self.flushes.borrow_mut();
+        let waiting = flushes.len();
+        flushes.retain(|flush| flush.ep != ep || !which.includes(flush.token));
+        any |= flushes.len() != waiting;
+        // Flushes that waited for nothing else.
+        ended.retain(|(token, _)| !which.includes(*token));
+        self.in_flight.set(self.in_flight.get() + ended.len());
+        self.owed.borrow_mut().extend(ended);
+        any
+    }
+}
+
+impl Lane {
+    #[allow(unsafe_code)]
+    fn copy(&self, to: u64, from: u64, len: usize) -> Result<()> {
+        // SAFETY: the caller of a zero-copy operation keeps its buffer until it is told, or has let
+        // go; the other range is mapped as long as the copy holds it.
+        unsafe { self.stream.copy(to, from, len) }
+    }
+
+    /// What became of the oldest copy, if it has ended.
+    fn poll(&self) -> Option<Result<()>> {
+        match self.copies.front()?.event.is_done() {
+            Ok(false) => None,
+            Ok(true) => Some(Ok(())),
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+impl Drop for Copies {
+    /// Nothing of ours is unmapped under a copy.
+    fn drop(&mut self) {
+        for lane in self.lanes.get_mut().values() {
+            if !lane.copies.is_empty() {
+                let _ = lane.stream.synchronize();
+            }
+        }
+    }
+}

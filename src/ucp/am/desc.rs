@@ -5,6 +5,7 @@ use core::ffi::c_void;
 use core::ptr::NonNull;
 use std::alloc::{Layout, alloc, dealloc};
 
+use crate::sys::usermem::copy;
 use crate::ucp::wire::rndv::Rts;
 use crate::ucs::status::{Error, Result};
 
@@ -79,9 +80,49 @@ impl DataBuf {
         Ok(buf)
     }
 
+    /// A block without data so far, for `room` bytes that [`DataBuf::append`] puts into it.
+    pub fn with_room(room: usize) -> Result<DataBuf> {
+        let mut buf = DataBuf::new(room, Kind::Data, 1)?;
+        buf.clear();
+        Ok(buf)
+    }
+
     fn front(&self) -> &Front {
         // SAFETY: the block is ours and alive.
         unsafe { self.0.as_ref() }
+    }
+
+    /// Forgets the data; what they took is room again.
+    pub fn clear(&mut self) {
+        // SAFETY: as in `front`, and nobody else looks at it meanwhile.
+        unsafe { self.0.as_mut() }.len = 0;
+    }
+
+    /// Bytes of data that it can hold in all.
+    pub fn capacity(&self) -> usize {
+        let front = self.front();
+        let before = self.data().addr() - front.base.as_ptr().addr();
+        front.layout.size().saturating_sub(before)
+    }
+
+    /// Puts `bytes` behind the data; false if there is no room for all of them.
+    #[inline]
+    pub fn append(&mut self, bytes: &[u8]) -> bool {
+        let len = self.len();
+        if !matches!(self.front().kind, Kind::Data) || bytes.len() > self.capacity() - len {
+            return false;
+        }
+        // SAFETY: inside the block, since its capacity was looked at; the bytes are not ours.
+        unsafe {
+            copy(
+                bytes.as_ptr(),
+                self.data().cast::<u8>().add(len),
+                bytes.len(),
+            )
+        };
+        // SAFETY: as in `clear`.
+        unsafe { self.0.as_mut() }.len = len + bytes.len();
+        true
     }
 
     /// Bytes of the message.

@@ -3,7 +3,7 @@
 use core::ffi::c_void;
 
 use super::desc::{DataBuf, Kind};
-use super::{Assembly, Handler, HandlerKind, RecvParam};
+use super::{Assembly, Handler, HandlerFn, HandlerKind, RecvParam};
 use crate::ucp::dt::RecvBuf;
 use crate::ucp::proto::rndv;
 use crate::ucp::request::TagInfo;
@@ -144,11 +144,11 @@ pub fn on_only(worker: &Worker, bytes: &[u8]) -> Option<()> {
     let Some(handler) = handler_of(worker, only.head.id) else {
         return Some(());
     };
-    let align = worker.am.alignment();
-    if handler.persistent || !only.data.as_ptr().addr().is_multiple_of(align) {
-        let block = DataBuf::copy_of(only.data, align).ok()?;
-        call_with_block(worker, handler, only.header, only.origin, block);
-        return Some(());
+    if handler.persistent || !worker.am.is_aligned(only.data) {
+        return deliver_copy(worker, handler, &only);
+    }
+    if let (None, HandlerKind::New(f)) = (only.origin, handler.kind) {
+        return deliver_in_place(f, handler.arg, &only);
     }
     let message = Incoming {
         reply_to: only.origin,
@@ -158,9 +158,51 @@ pub fn on_only(worker: &Worker, bytes: &[u8]) -> Option<()> {
         attr: 0,
     };
     if call(worker, handler, &message) == Status::INPROGRESS {
-        crate::ucs_error!("a handler keeps data that it was not allowed to keep");
+        kept_in_vain();
     }
     Some(())
+}
+
+/// Calls the user for a message that asks for no reply, with the bytes where the transport has them.
+#[inline(always)]
+fn deliver_in_place(f: HandlerFn, arg: *mut c_void, only: &Only<'_>) -> Option<()> {
+    let header = match only.header {
+        [] => core::ptr::null(),
+        header => header.as_ptr().cast(),
+    };
+    let data = only.data.as_ptr().cast_mut().cast();
+    let param = RecvParam {
+        recv_attr: 0,
+        reply_ep: core::ptr::null_mut(),
+    };
+    // SAFETY: the user's function, called as the API describes it; all lives for the call.
+    let status = unsafe {
+        f(
+            arg,
+            header,
+            only.header.len(),
+            data,
+            only.data.len(),
+            &param,
+        )
+    };
+    if status == Status::INPROGRESS {
+        kept_in_vain();
+    }
+    Some(())
+}
+
+/// Calls the user with a copy, which may be kept and is aligned as the user wants it.
+#[inline(never)]
+fn deliver_copy(worker: &Worker, handler: Handler, only: &Only<'_>) -> Option<()> {
+    let block = DataBuf::copy_of(only.data, worker.am.alignment()).ok()?;
+    call_with_block(worker, handler, only.header, only.origin, block);
+    Some(())
+}
+
+#[cold]
+fn kept_in_vain() {
+    crate::ucs_error!("a handler keeps data that it was not allowed to keep");
 }
 
 /// An `AM_FIRST` has arrived.

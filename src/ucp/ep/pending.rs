@@ -154,6 +154,12 @@ impl Endpoint {
         })
     }
 
+    /// Whether the peer has, or will have before any later message, an endpoint for this connection.
+    #[inline]
+    pub fn is_announced(&self) -> bool {
+        self.announced.get()
+    }
+
     pub fn set_announced(&self, announced: bool) {
         self.announced.set(announced);
     }

@@ -54,7 +54,6 @@ pub enum Op {
     Ppln(Ppln),
     Receive(Receive),
     StreamSend(Flight<stream::StreamSend>),
-    StreamRecv(crate::ucp::stream::StreamRecv),
     /// A put that has not left this side.
     Put(Flight<rma::Put>),
     /// A get that is being read, or not asked for yet.

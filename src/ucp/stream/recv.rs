@@ -3,11 +3,10 @@
 use core::ffi::c_void;
 use std::rc::Rc;
 
-use super::{Chunk, Stream, StreamRecv};
+use super::{Stream, StreamRecv};
 use crate::ucp::am::desc::DataBuf;
 use crate::ucp::dt::RecvBuf;
 use crate::ucp::ep::Endpoint;
-use crate::ucp::proto::Op;
 use crate::ucp::request::{ReqRef, TagInfo, flag};
 use crate::ucp::wire::stream;
 use crate::ucp::worker::{Posted, ReqOptions, Worker};
@@ -31,13 +30,11 @@ pub fn post(
     options: &ReqOptions,
 ) -> Result<Posted> {
     let mut recv = StreamRecv::new(buf, element, wait_all);
-    let available = ep.with_stream(|stream| stream.available);
-    let complete = recv.is_complete_with(available.min(recv.buf.len()));
-    let whole = available.min(recv.room()) / recv.element * recv.element;
-    let enough = complete || !wait_all && whole != 0;
-    if enough {
-        let take = if complete { recv.room() } else { whole };
-        let result = ep.with_stream(|stream| fill(stream, &mut recv, take));
+    let enough = ep.with_stream(|stream| {
+        let take = recv.complete_with(stream.available)?;
+        Some(stream.fill(&mut recv, take))
+    });
+    if let Some(result) = enough {
         let got = info(recv.filled);
         drop(recv);
         return ep.worker().now(options, result, got, flag::RECV);
@@ -50,54 +47,21 @@ pub fn post(
     req.add_flags(flag::RECV);
     req.set_callback(options.callback, options.user_data);
     let result = ep.with_stream(|stream| {
-        stream.posted.push_back(req);
-        fill(stream, &mut recv, usize::MAX)
+        stream.fill(&mut recv, usize::MAX)?;
+        stream.posted.push_back((req, recv));
+        Ok(())
     });
-    req.set_op(Op::StreamRecv(recv));
-    match result {
-        Ok(()) => Ok(Posted::Later(req)),
-        Err(error) => {
-            ep.with_stream(|stream| stream.posted.retain(|other| *other != req));
-            req.drop_op();
-            req.free(&ep.worker().requests);
-            Err(error)
-        }
+    if let Err(error) = result {
+        req.free(&ep.worker().requests);
+        return Err(error);
     }
+    Ok(Posted::Later(req))
 }
 
-/// Moves up to `max` bytes that have arrived into a receive.
-fn fill(stream: &mut Stream, recv: &mut StreamRecv, max: usize) -> Result<()> {
-    let mut left = max;
-    while let Some(chunk) = stream.chunks.front_mut() {
-        let bytes = chunk.rest();
-        let bytes = bytes.get(..bytes.len().min(left)).unwrap_or_default();
-        let (n, result) = recv.take_in(bytes);
-        chunk.taken += n;
-        left -= n;
-        stream.available = stream.available.saturating_sub(n);
-        if chunk.rest().is_empty() {
-            stream.chunks.pop_front();
-        }
-        result?;
-        if n == 0 {
-            break;
-        }
-    }
-    Ok(())
-}
-
-/// The next bytes as they have arrived, for the user to look at and [`release`]; `None` if there
-/// are none.
+/// What is left of the next message, for the user to look at and [`release`]; `None` if there is none.
 pub fn take_data(ep: &Rc<Endpoint>) -> Result<Option<(*mut c_void, usize)>> {
-    let chunk = ep.with_stream(|stream| {
-        let chunk = stream.chunks.pop_front()?;
-        stream.available = stream.available.saturating_sub(chunk.rest().len());
-        Some(chunk)
-    });
-    let Some(chunk) = chunk else { return Ok(None) };
-    let data = match chunk.taken {
-        0 => chunk.data,
-        _ => DataBuf::copy_of(chunk.rest(), 1)?,
+    let Some(data) = ep.with_stream(Stream::take)? else {
+        return Ok(None);
     };
     let len = data.len();
     Ok(Some((data.into_raw(), len)))
@@ -117,57 +81,53 @@ pub unsafe fn release(data: *mut c_void) {
 pub fn on_data(worker: &Worker, message: &[u8]) -> Option<()> {
     let (origin, mut bytes) = stream::decode(message)?;
     let ep = worker.endpoint_of(origin)?;
-    while let Some(req) = ep.with_stream(|stream| stream.posted.front().copied()) {
-        let Op::StreamRecv(mut recv) = req.take_op() else {
-            ep.with_stream(|stream| stream.posted.pop_front());
-            continue;
+    while !bytes.is_empty() {
+        let next = ep.with_stream(|stream| match stream.posted.pop_front() {
+            Some(next) => Ok(next),
+            None => Err((stream.keep(bytes), stream.listed)),
+        });
+        let (req, mut recv) = match next {
+            Ok(next) => next,
+            Err((Ok(()), listed)) => {
+                if !listed {
+                    ep.list_stream();
+                }
+                return Some(());
+            }
+            Err((Err(error), _)) => {
+                lost(&ep, bytes.len(), error);
+                return Some(());
+            }
         };
         let (n, result) = recv.take_in(bytes);
-        bytes = bytes.get(n..).unwrap_or_default();
-        if result.is_ok() && !recv.is_complete_with(recv.filled) {
-            req.set_op(Op::StreamRecv(recv));
+        if result.is_ok() && !recv.is_complete() {
+            ep.with_stream(|stream| stream.posted.push_front((req, recv)));
             return Some(());
         }
-        ep.with_stream(|stream| stream.posted.pop_front());
-        complete(&ep, req, recv.filled, result);
+        bytes = bytes.get(n..).unwrap_or_default();
+        let filled = recv.filled;
+        drop(recv);
+        complete(worker, req, filled, result);
         if bytes.is_empty() {
             // Most users post their next receive now, which saves the next bytes a copy.
             let last = ep.with_stream(|stream| stream.posted.is_empty());
             worker.pause.set(last);
-            return Some(());
         }
     }
-    keep(&ep, bytes);
     Some(())
 }
 
-fn complete(ep: &Endpoint, req: ReqRef, filled: usize, result: Result<()>) {
+/// Ends a receive, which has neither a name nor an endpoint to account to.
+fn complete(worker: &Worker, req: ReqRef, filled: usize, result: Result<()>) {
     req.set_info(info(filled));
-    ep.worker().finish(req, result);
+    req.complete_contig(&worker.requests, result.into());
 }
 
-/// Keeps bytes that nobody has asked for.
-fn keep(ep: &Rc<Endpoint>, bytes: &[u8]) {
-    if bytes.is_empty() {
-        return;
-    }
-    match DataBuf::copy_of(bytes, 1) {
-        Ok(data) => {
-            ep.with_stream(|stream| {
-                stream.available += data.len();
-                stream.chunks.push_back(Chunk { data, taken: 0 });
-            });
-            ep.list_stream();
-        }
-        Err(error) => {
-            crate::ucs_error!(
-                "no memory for {} stream bytes from {}",
-                bytes.len(),
-                ep.peer_name()
-            );
-            ep.fail(error);
-        }
-    }
+/// There was no memory for bytes that have arrived.
+#[cold]
+fn lost(ep: &Rc<Endpoint>, len: usize, error: Error) {
+    crate::ucs_error!("no memory for {len} stream bytes from {}", ep.peer_name());
+    ep.fail(error);
 }
 
 impl Endpoint {
@@ -198,12 +158,10 @@ impl Endpoint {
         if self.stream.borrow().is_none() {
             return;
         }
-        while let Some(req) = self.with_stream(|stream| stream.posted.pop_front()) {
-            let filled = match req.take_op() {
-                Op::StreamRecv(recv) => recv.filled,
-                _ => 0,
-            };
-            complete(self, req, filled, Err(error));
+        while let Some((req, recv)) = self.with_stream(|stream| stream.posted.pop_front()) {
+            let filled = recv.filled;
+            drop(recv);
+            complete(self.worker(), req, filled, Err(error));
         }
         if drop_data {
             *self.stream.borrow_mut() = None;

@@ -2,15 +2,25 @@
 
 use std::rc::Rc;
 
+use crate::sys::usermem::UserMem;
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
-use crate::ucp::proto::stream::{StreamSend, send_only};
+use crate::ucp::proto::stream::{CONN, SHORT_MAX, StreamSend, send_only, send_short};
 use crate::ucp::proto::{Flight, Op};
 use crate::ucp::request::TagInfo;
 use crate::ucp::wire::stream;
 use crate::ucp::worker::{Posted, ReqOptions};
 use crate::ucs::status::{Error, Result};
 use crate::uct::Post;
+
+/// The fast path: a few bytes to a peer that has the endpoint, with nothing queued before them.
+/// False: take the long way.
+#[inline(always)]
+pub fn try_now(ep: &Endpoint, mem: UserMem) -> bool {
+    let len = mem.len();
+    let fits = len != 0 && len <= SHORT_MAX - CONN && ep.short_fits(len + CONN);
+    fits && ep.is_announced() && matches!(send_short(ep, mem), Ok(Post::Done))
+}
 
 /// Sends the bytes of `buf` behind those sent before. Done when the buffer may be used again.
 pub fn post(ep: &Rc<Endpoint>, buf: SendBuf, options: &ReqOptions) -> Result<Posted> {

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::lock::WorkerLock;
+use super::origins::Origins;
 use super::{IdTable, Keepalive, Worker};
 use crate::sys::event::{EventSet, random_u64};
 use crate::ucp::address::{self, AddressFlags, TlAddress, TlId, WorkerAddress};
@@ -116,7 +117,7 @@ impl Worker {
             ops: RefCell::new(IdTable::default()),
             endpoints: RefCell::default(),
             next_token: Cell::new(0),
-            by_origin: RefCell::default(),
+            by_origin: Origins::default(),
             connections: RefCell::default(),
             configs: RefCell::default(),
             blocked: RefCell::default(),

@@ -8,6 +8,7 @@ pub mod ids;
 mod keepalive;
 mod lock;
 mod ops;
+mod origins;
 mod peers;
 mod progress;
 mod wakeup;
@@ -30,6 +31,7 @@ use self::alarm::Alarm;
 use self::ids::IdTable;
 use self::keepalive::Keepalive;
 use self::lock::WorkerLock;
+use self::origins::Origins;
 use crate::sys::event::EventSet;
 use crate::ucp::am::ActiveMessages;
 use crate::ucp::context::{Context, OpenIface};
@@ -39,7 +41,6 @@ use crate::ucp::mem::Memory;
 use crate::ucp::proto::key::Counts;
 use crate::ucp::request::{Callback, ReqRef, RequestPool, TagInfo};
 use crate::ucp::tag::TagMatching;
-use crate::ucp::wire::Origin;
 use crate::ucp::wireup::sockaddr::SockaddrWireup;
 use crate::ucs::status::Result;
 use crate::uct::Md;
@@ -114,7 +115,7 @@ pub struct Worker {
     /// By token.
     endpoints: RefCell<BTreeMap<u64, Rc<Endpoint>>>,
     next_token: Cell<u64>,
-    by_origin: RefCell<HashMap<Origin, Rc<Endpoint>>>,
+    by_origin: Origins,
     /// Endpoints made to each worker, to number the next.
     connections: RefCell<HashMap<u64, u32>>,
     configs: RefCell<Vec<Rc<EpConfig>>>,

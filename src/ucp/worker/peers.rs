@@ -33,7 +33,7 @@ impl Worker {
             worker: address.uuid,
             conn,
         };
-        let waiting = self.by_origin.borrow().get(&origin).cloned();
+        let waiting = self.by_origin.get(origin);
         let ep = match waiting {
             Some(ep) if ep.failure().is_none() && ep.serves(&options) => {
                 ep.set_options(options);
@@ -64,7 +64,7 @@ impl Worker {
 
     /// The endpoint that leads back to a peer's endpoint.
     pub fn endpoint_of(&self, origin: Origin) -> Option<Rc<Endpoint>> {
-        self.by_origin.borrow().get(&origin).cloned()
+        self.by_origin.get(origin)
     }
 
     /// A peer has announced its endpoint.
@@ -167,7 +167,7 @@ impl Worker {
 
     /// Messages of the peer's endpoint `origin` are for `ep`.
     pub(in crate::ucp) fn bind_origin(&self, origin: Origin, ep: &Rc<Endpoint>) {
-        self.by_origin.borrow_mut().insert(origin, ep.clone());
+        self.by_origin.insert(origin, ep.clone());
     }
 
     pub(in crate::ucp) fn forget_endpoint(&self, ep: &Rc<Endpoint>) {
@@ -181,13 +181,7 @@ impl Worker {
             link.orphan(ep.token());
         }
         self.am.forget_origin(origin);
-        let mut by_origin = self.by_origin.borrow_mut();
-        if by_origin
-            .get(&origin)
-            .is_some_and(|other| Rc::ptr_eq(other, ep))
-        {
-            by_origin.remove(&origin);
-        }
+        self.by_origin.remove(origin, ep);
     }
 
     /// The shared configuration for these lanes.

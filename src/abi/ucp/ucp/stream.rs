@@ -18,12 +18,39 @@ pub unsafe extern "C" fn ucp_stream_send_nbx(
 ) -> ucs_status_ptr_t {
     // SAFETY: handle, memory and parameters are the caller's, as the API describes them.
     unsafe {
-        convert::status_ptr_of(convert::with_ep(ep, |ep| {
-            let (options, datatype) = convert::options(param, Kind::Send)?;
-            let buf = convert::send_buf(buffer, count, datatype)?;
-            send::post(ep, buf, &options)
-        }))
+        let Ok(endpoint) = convert::ep(ep) else {
+            return status_ptr(Error::InvalidParam.into());
+        };
+        let _guard = endpoint.worker().enter();
+        let special = UCP_OP_ATTR_FLAG_NO_IMM_CMPL | UCP_OP_ATTR_FIELD_REQUEST;
+        if let Ok(p) = Params::new(param)
+            && let Some(mem) = convert::fast_buffer(buffer, count, &p, special)
+            && send::try_now(endpoint, mem)
+        {
+            return core::ptr::null_mut();
+        }
+        post_send(ep, buffer, count, param)
     }
+}
+
+/// The long way of a send.
+///
+/// # Safety
+/// As `ucp_stream_send_nbx`; the worker's lock is held.
+#[inline(never)]
+unsafe fn post_send(
+    ep: ucp_ep_h,
+    buffer: *const c_void,
+    count: usize,
+    param: *const ucp_request_param_t,
+) -> ucs_status_ptr_t {
+    // SAFETY: forwarded to the caller.
+    let posted = (|| unsafe {
+        let (options, datatype) = convert::options(param, Kind::Send)?;
+        let buf = convert::send_buf(buffer, count, datatype)?;
+        send::post(&convert::ep_rc(ep)?, buf, &options)
+    })();
+    convert::status_ptr_of(posted)
 }
 
 /// A receive, with the flags of `ucp_stream_recv_nbx`.

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::sys::usermem::UserMem;
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
 use crate::ucp::proto::eager::send_piece;
@@ -11,21 +12,45 @@ use crate::ucp::wire::{Writer, am, stream};
 use crate::ucs::status::Result;
 use crate::uct::Post;
 
-/// Longest message by short that is put together on the stack.
-const SHORT_MAX: usize = 256;
+/// Bytes of our header that don't fit into a transport's.
+pub const CONN: usize = stream::LEN - 8;
+
+/// Longest payload of a message by short, those of our header included.
+pub const SHORT_MAX: usize = 256;
+/// The same for most.
+const SHORTER_MAX: usize = 32;
+
+/// Sends [`SHORT_MAX`] - [`CONN`] bytes at most by short.
+#[inline]
+pub fn send_short(ep: &Endpoint, mem: UserMem) -> Result<Post> {
+    if mem.len() <= SHORTER_MAX - CONN {
+        send_built::<SHORTER_MAX>(ep, mem)
+    } else {
+        send_built::<SHORT_MAX>(ep, mem)
+    }
+}
+
+/// The transport's header takes the first half of ours; the message is put together on the stack.
+#[inline(always)]
+fn send_built<const N: usize>(ep: &Endpoint, mem: UserMem) -> Result<Post> {
+    let origin = ep.origin();
+    let mut payload = [0; N];
+    let Some((conn, rest)) = payload.split_first_chunk_mut::<CONN>() else {
+        return Ok(Post::NoResource);
+    };
+    *conn = origin.conn.to_ne_bytes();
+    let n = CONN + mem.read_at(0, rest);
+    let payload = payload.get(..n).unwrap_or_default();
+    ep.am_lane().am_short(am::STREAM, origin.worker, payload)
+}
 
 /// Sends bytes that fit into one message.
 pub fn send_only(ep: &Endpoint, buf: &SendBuf) -> Result<Post> {
     let (len, origin) = (buf.len(), ep.origin());
-    let short = ep.config().short_max.min(SHORT_MAX);
-    if len + 4 <= short {
-        // The transport's header takes the first half of ours.
-        let mut payload = [0; SHORT_MAX];
-        let (conn, rest) = payload.split_at_mut(4);
-        conn.copy_from_slice(&origin.conn.to_ne_bytes());
-        let n = 4 + buf.pack(0, rest.get_mut(..len).unwrap_or_default());
-        let payload = payload.get(..n).unwrap_or_default();
-        return ep.am_lane().am_short(am::STREAM, origin.worker, payload);
+    if let Some(mem) = buf.contig()
+        && len + CONN <= ep.config().short_max.min(SHORT_MAX)
+    {
+        return send_short(ep, mem);
     }
     let encode = |w: &mut Writer<'_>| stream::encode(origin, w);
     let sent = send_piece(ep, am::STREAM, stream::LEN, encode, buf, 0, len)?;

@@ -13,6 +13,8 @@ pub mod settings;
 #[allow(unsafe_code)]
 pub mod calls;
 #[allow(unsafe_code)]
+pub mod device;
+#[allow(unsafe_code)]
 mod hook;
 #[allow(unsafe_code)]
 mod maps;

@@ -10,6 +10,7 @@ pub mod host;
 pub mod ini;
 pub mod log;
 pub mod math;
+pub mod memory;
 pub mod modules;
 pub mod numa;
 pub mod rcache;

@@ -610,6 +610,7 @@ pub fn md(component: &str) -> Option<&'static Table> {
         "posix" => Some(&POSIX_MD),
         "cma" => Some(&CMA_MD),
         "cuda_ipc" => Some(&super::cuda::ipc::config::MD),
+        "cuda_cpy" => Some(&super::cuda::copy::config::MD),
         _ => None,
     }
 }
@@ -623,6 +624,7 @@ pub fn transport(name: &str) -> Option<&'static Table> {
         "posix" => Some(&POSIX),
         "cma" => Some(&CMA),
         "cuda_ipc" => Some(&super::cuda::ipc::config::TRANSPORT),
+        "cuda_copy" => Some(&super::cuda::copy::config::TRANSPORT),
         _ => None,
     }
 }

@@ -99,6 +99,18 @@ pub trait Ep {
         Err(Error::Unsupported)
     }
 
+    /// Writes the bytes of `from` to the peer's memory at `remote`, at once.
+    fn put_short(&self, from: IoVec, remote: u64, rkey: u64) -> Result<Post> {
+        let _ = (from, remote, rkey);
+        Err(Error::Unsupported)
+    }
+
+    /// Reads as many bytes as `to` has from the peer's memory at `remote`, at once.
+    fn get_short(&self, to: IoVecMut, remote: u64, rkey: u64) -> Result<Post> {
+        let _ = (to, remote, rkey);
+        Err(Error::Unsupported)
+    }
+
     /// Reads `iov`'s total length from the peer's memory at `remote`.
     fn get_zcopy(&self, iov: &[IoVecMut], remote: u64, rkey: u64, token: u64) -> Result<Post> {
         let _ = (iov, remote, rkey, token);

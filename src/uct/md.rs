@@ -5,6 +5,7 @@ use std::rc::Rc;
 use crate::sys::map::Place;
 use crate::sys::usermem::UserMem;
 use crate::ucs::config::Config;
+use crate::ucs::memory::MemoryType;
 use crate::ucs::status::{Error, Result};
 
 use super::iface::{Iface, IfaceParams};
@@ -13,6 +14,11 @@ use super::iface::{Iface, IfaceParams};
 pub trait Component: Sync {
     /// UCX's name of it, also the prefix of its variables (`UCX_TCP_...`).
     fn name(&self) -> &'static str;
+
+    /// Name of its transport, where that is another.
+    fn tl_name(&self) -> &'static str {
+        self.name()
+    }
 
     /// Names of the memory domains to be had on this machine. Empty where the hardware, driver
     /// or kernel feature is missing.
@@ -96,6 +102,28 @@ pub struct MemoryTypes {
     pub detect: u64,
 }
 
+/// Memory of another type than the host's. It is freed when this is dropped.
+pub trait DeviceMemory: Send + Sync {
+    fn address(&self) -> usize;
+    /// Bytes.
+    fn len(&self) -> usize;
+    fn kind(&self) -> MemoryType;
+
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// What a domain knows of the memory at an address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Detected {
+    pub kind: MemoryType,
+    /// Where the allocation begins.
+    pub base: usize,
+    /// Its bytes.
+    pub len: usize,
+}
+
 /// `uct_device_type_t`, in its order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -119,6 +147,21 @@ pub trait Md {
     fn component(&self) -> &'static dyn Component;
     fn name(&self) -> &str;
     fn attr(&self) -> MdAttr;
+
+    /// What it knows of the memory at an address.
+    ///
+    /// # Errors
+    /// `InvalidAddr` for memory that it doesn't know, `Unsupported` if it detects none.
+    fn detect(&self, at: usize) -> Result<Detected> {
+        let _ = at;
+        Err(Error::Unsupported)
+    }
+
+    /// Allocates memory of a type that it says it can.
+    fn allocate(&self, kind: MemoryType, len: usize) -> Result<Box<dyn DeviceMemory>> {
+        let _ = (kind, len);
+        Err(Error::Unsupported)
+    }
 
     /// The devices that interfaces can be opened on.
     fn devices(&self) -> Result<Vec<TlDevice>>;

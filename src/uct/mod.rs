@@ -32,7 +32,8 @@ pub use gate::Gate;
 pub use iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, IfaceParams, PerfAttr, Place};
 pub use lease::Lease;
 pub use md::{
-    AllocRequest, Component, DeviceKind, Md, MdAttr, MemoryTypes, Shared, SharedMemory, TlDevice,
+    AllocRequest, Component, Detected, DeviceKind, DeviceMemory, Md, MdAttr, MemoryTypes, Shared,
+    SharedMemory, TlDevice,
 };
 
 /// Active message ids are below this.

@@ -9,6 +9,7 @@ pub fn components() -> &'static [&'static dyn Component] {
         &super::tcp::TCP,
         &super::sm::SYSV,
         &super::sm::POSIX,
+        &super::cuda::copy::CUDA_COPY,
         &super::cuda::ipc::CUDA_IPC,
         &super::scopy::cma::CMA,
     ];

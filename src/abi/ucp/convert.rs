@@ -7,12 +7,15 @@ use crate::abi::prelude::*;
 use crate::sys::usermem::UserMem;
 use crate::ucp::address::{self, AddressError};
 use crate::ucp::context::Context;
-use crate::ucp::dt::{DtClass, GenericDt, IovBuf, RecvBuf, SendBuf};
+use crate::ucp::dt::{DeviceBuf, DtClass, GenericDt, IovBuf, RecvBuf, SendBuf};
 use crate::ucp::ep::Endpoint;
 use crate::ucp::request::{Callback, ReqRef, TagInfo};
 use crate::ucp::rkey::RemoteKey;
 use crate::ucp::worker::{Posted, ReqOptions, Worker};
+use crate::ucs::memory::{MemoryType, cache};
 use crate::ucs::status::Result;
+use crate::uct::cuda::context::Owner;
+use crate::uct::cuda::memtype;
 
 /// Datatype of a request without one: bytes.
 pub const DT_BYTE: ucp_datatype_t = 1 << UCP_DATATYPE_SHIFT;
@@ -204,6 +207,8 @@ pub unsafe fn options(
         // SAFETY: the call says which member the caller filled.
         options.callback = unsafe { callback(cb, kind) };
     }
+    let memory = crate::field!(p, UCP_OP_ATTR_FIELD_MEMORY_TYPE.into(), memory_type);
+    options.memory = memory.map_or(MemoryType::UNKNOWN, MemoryType::of);
     let datatype = crate::field!(p, UCP_OP_ATTR_FIELD_DATATYPE.into(), datatype);
     Ok((options, datatype.unwrap_or(DT_BYTE)))
 }
@@ -232,8 +237,45 @@ pub unsafe fn fast_buffer(
     if buffer.is_null() && len != 0 {
         return None;
     }
+    if may_be_device(p) {
+        return None;
+    }
     // SAFETY: the caller promises the memory until the operation completes.
     Some(unsafe { UserMem::new(buffer.cast_mut().cast(), len) })
+}
+
+/// Whether a buffer must be looked at before a processor may touch it.
+///
+/// # Safety
+/// `p` as its mask describes it.
+#[inline(always)]
+pub fn may_be_device(p: &Params<'_, ucp_request_param_t>) -> bool {
+    let said = UCP_OP_ATTR_FIELD_MEMORY_TYPE as u64;
+    (cache::watching() || p.mask() & said != 0)
+        && crate::field!(p, said, memory_type) != Some(UCS_MEMORY_TYPE_HOST)
+}
+
+/// Whose memory it is, if it is a device's. `said`: what the user says about it.
+fn owner(mem: UserMem, said: MemoryType) -> Result<Option<Owner>> {
+    let may_be = !said.is_host() && (cache::watching() || said.is_cuda());
+    if !may_be || mem.is_empty() {
+        return Ok(None);
+    }
+    let at = mem.ptr().addr();
+    let known = match memtype::detect(at)? {
+        None if said.is_cuda() => memtype::ask(at)?,
+        known => known,
+    };
+    Ok(known.map(|known| known.owner))
+}
+
+/// Refuses memory of devices where a processor has to touch it.
+pub fn host_only(at: *const c_void, what: &str) -> Result<()> {
+    if cache::watching() && memtype::detect(at.addr())?.is_some() {
+        crate::ucs_error!("{what} can't be in memory of a device");
+        return Err(Error::Unsupported);
+    }
+    Ok(())
 }
 
 /// The member of `cb` that belongs to the call.
@@ -338,6 +380,19 @@ unsafe fn iov(buffer: *const c_void, count: usize) -> Result<IovBuf> {
     }))
 }
 
+/// Whether some piece is a device's memory.
+fn has_device(iov: &IovBuf, said: MemoryType) -> Result<bool> {
+    let mut found = Ok(false);
+    if cache::watching() || said.is_cuda() {
+        iov.for_parts(0, iov.len(), usize::MAX, |part| {
+            if found == Ok(false) {
+                found = owner(part, said).map(|owner| owner.is_some());
+            }
+        });
+    }
+    found
+}
+
 fn generic<'a>(address: usize) -> Result<&'a GenericDt> {
     let ptr = core::ptr::with_exposed_provenance::<GenericDt>(address);
     // SAFETY: a generic datatype's handle is the address that `ucp_dt_create_generic` gave.
@@ -353,14 +408,25 @@ pub unsafe fn send_buf(
     buffer: *const c_void,
     count: usize,
     datatype: ucp_datatype_t,
+    memory: MemoryType,
 ) -> Result<SendBuf> {
     match DtClass::decode(datatype)? {
         DtClass::Contig(size) => {
             let len = size.checked_mul(count).ok_or(Error::InvalidParam)?;
-            Ok(SendBuf::Contig(mem(buffer, len)?))
+            let mem = mem(buffer, len)?;
+            Ok(match owner(mem, memory)? {
+                None => SendBuf::Contig(mem),
+                Some(owner) => SendBuf::Device(Box::new(DeviceBuf::contig(mem, owner)?)),
+            })
         }
-        // SAFETY: forwarded to the caller.
-        DtClass::Iov => Ok(SendBuf::Iov(unsafe { iov(buffer, count) }?)),
+        DtClass::Iov => {
+            // SAFETY: forwarded to the caller.
+            let iov = unsafe { iov(buffer, count) }?;
+            Ok(match has_device(&iov, memory)? {
+                false => SendBuf::Iov(iov),
+                true => SendBuf::Device(Box::new(DeviceBuf::iov(iov))),
+            })
+        }
         DtClass::Generic(address) => Ok(SendBuf::Generic(
             generic(address)?.start_pack(buffer, count)?,
         )),
@@ -376,14 +442,25 @@ pub unsafe fn recv_buf(
     buffer: *mut c_void,
     count: usize,
     datatype: ucp_datatype_t,
+    memory: MemoryType,
 ) -> Result<RecvBuf> {
     match DtClass::decode(datatype)? {
         DtClass::Contig(size) => {
             let len = size.checked_mul(count).ok_or(Error::InvalidParam)?;
-            Ok(RecvBuf::Contig(mem(buffer, len)?))
+            let mem = mem(buffer, len)?;
+            Ok(match owner(mem, memory)? {
+                None => RecvBuf::Contig(mem),
+                Some(owner) => RecvBuf::Device(Box::new(DeviceBuf::contig(mem, owner)?)),
+            })
         }
-        // SAFETY: forwarded to the caller.
-        DtClass::Iov => Ok(RecvBuf::Iov(unsafe { iov(buffer, count) }?)),
+        DtClass::Iov => {
+            // SAFETY: forwarded to the caller.
+            let iov = unsafe { iov(buffer, count) }?;
+            Ok(match has_device(&iov, memory)? {
+                false => RecvBuf::Iov(iov),
+                true => RecvBuf::Device(Box::new(DeviceBuf::iov(iov))),
+            })
+        }
         DtClass::Generic(address) => Ok(RecvBuf::Generic(
             generic(address)?.start_unpack(buffer, count)?,
         )),

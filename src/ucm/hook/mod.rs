@@ -10,6 +10,9 @@ mod heap;
 mod reloc;
 mod valgrind;
 
+#[cfg(target_arch = "x86_64")]
+pub(super) use bistro::{allocate_near, serialize};
+
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use core::time::Duration;
@@ -111,7 +114,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// # Errors
 /// `Unsupported` if some can't be, or by the user's choice.
 pub fn require(wanted: u32, settings: &Settings) -> Result<()> {
-    if wanted & events::DEVICE != 0 && device_memory_is_possible() {
+    if wanted & events::DEVICE != 0
+        && device_memory_is_possible()
+        && super::device::install().is_err()
+    {
         crate::ucs_diag!("memory of GPUs is in use, and its events can't be reported");
         return Err(Error::Unsupported);
     }

@@ -117,5 +117,9 @@ fn check(ep: &Endpoint, target: &Target) -> Result<()> {
         crate::ucs_error!("an atomic variable of {size} bytes can't be at {remote:#x}");
         return Err(Error::InvalidParam);
     }
+    if !target.key.memory_type().is_host() {
+        crate::ucs_error!("there are no atomic operations on memory of a device");
+        return Err(Error::Unsupported);
+    }
     crate::ucp::rma::check(ep, &target.key, remote, size)
 }

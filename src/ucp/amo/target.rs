@@ -46,7 +46,10 @@ fn apply(worker: &Worker, atomic: &Atomic) -> Result<u64> {
     if !matches!(atomic.size, 4 | 8) {
         return Err(Error::InvalidParam);
     }
-    let (_memory, mem) = find(worker, atomic.region, atomic.address, atomic.size.into())?;
+    let (memory, mem) = find(worker, atomic.region, atomic.address, atomic.size.into())?;
+    if memory.owner().is_some() {
+        return Err(Error::Unsupported);
+    }
     let operation = Operation {
         op,
         operand: atomic.operand,

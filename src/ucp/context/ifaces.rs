@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::ucs::status::{Error, Result};
-use crate::uct::{Iface, IfaceParams, Md, fault};
+use crate::uct::{DeviceKind, Iface, IfaceParams, Md, fault};
 
 use super::{Context, RscIndex};
 
@@ -34,6 +34,10 @@ impl Context {
         let mut ifaces = Vec::with_capacity(self.resources.len());
         let mut first_error = None;
         for (index, resource) in self.resources.iter().enumerate() {
+            // It leads nowhere: what it is for is in its memory domain.
+            if resource.kind() == DeviceKind::Acc {
+                continue;
+            }
             let Some(Some(md)) = mds.get(usize::from(resource.md_index)) else {
                 first_error.get_or_insert(Error::NoDevice);
                 continue;

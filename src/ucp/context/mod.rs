@@ -20,6 +20,7 @@ use bitflags::bitflags;
 use crate::ucp::mem::{AllocMethod, Regions};
 use crate::ucp::rkey::config::RkeyConfigs;
 use crate::ucs::config::Config;
+use crate::ucs::memory::MemoryType;
 use crate::ucs::status::Result;
 use crate::uct::{Component, DeviceKind, MdAttr, TlDevice};
 
@@ -188,6 +189,17 @@ impl Context {
     /// True if the user asked for any of these features.
     pub fn has_feature(&self, features: Features) -> bool {
         self.params.features.intersects(features)
+    }
+
+    /// Types of memory that buffers may be of, as a mask.
+    pub fn memory_types(&self) -> u64 {
+        let types = self.mds.iter().filter_map(|md| md.attr.types);
+        types.fold(MemoryType::HOST.bit(), |all, types| all | types.detect)
+    }
+
+    /// Whether buffers may be of this type.
+    pub fn uses(&self, kind: MemoryType) -> bool {
+        self.memory_types() & kind.bit() != 0
     }
 
     /// The components that have a transport in use.

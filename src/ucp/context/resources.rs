@@ -88,7 +88,7 @@ pub(super) fn refused(
         let mds = component.query_mds();
         if mds.is_empty() {
             let reason = component.unavailable();
-            refuse(component.name(), "", reason);
+            refuse(component.tl_name(), "", reason);
         }
         for name in mds {
             let devices = component.open_md(&name, config).and_then(|md| md.devices());

@@ -17,7 +17,7 @@ pub struct Unused {
 /// All that UCX has and that this context leaves out.
 pub fn unused(context: &Context) -> Vec<Unused> {
     let mut found = resources::refused(context.components, &context.config);
-    let built: BTreeSet<&str> = context.components.iter().map(|c| c.name()).collect();
+    let built: BTreeSet<&str> = context.components.iter().map(|c| c.tl_name()).collect();
     let mut known: Vec<&str> = ALIASES
         .iter()
         .flat_map(|alias| alias.tls)

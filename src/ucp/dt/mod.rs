@@ -1,14 +1,16 @@
-//! What the user's buffer is: contiguous bytes, an I/O vector, or a generic datatype with
-//! callbacks.
+//! What the user's buffer is: contiguous bytes, an I/O vector, a generic datatype with callbacks,
+//! or memory of a device.
 //!
 //! A [`SendBuf`] or [`RecvBuf`] is made when an operation is posted and lives as long as the
 //! operation. Dropping it ends a generic datatype's state (`finish`), so that each start has
 //! exactly one finish, however the operation ends.
 
+mod device;
 #[allow(unsafe_code)]
 mod generic;
 mod iov;
 
+pub use device::DeviceBuf;
 pub use generic::{GenericDt, GenericOps, PackState, UnpackState};
 pub use iov::{IovBuf, RawIov};
 
@@ -50,15 +52,34 @@ pub enum SendBuf {
     Contig(UserMem),
     Iov(IovBuf),
     Generic(PackState),
+    Device(Box<DeviceBuf>),
 }
 
 impl SendBuf {
+    /// Whether lanes can read it where it is.
+    pub fn is_in_memory(&self) -> bool {
+        matches!(self, SendBuf::Contig(_) | SendBuf::Iov(_))
+    }
+
+    /// To be called before [`SendBuf::pack`] of these bytes, which can't fail then.
+    ///
+    /// # Errors
+    /// Those of a device's driver.
+    #[inline]
+    pub fn prepare(&self, offset: usize, len: usize) -> Result<()> {
+        match self {
+            SendBuf::Device(device) => device.prepare(offset, len),
+            _ => Ok(()),
+        }
+    }
+
     /// Bytes in the message.
     pub fn len(&self) -> usize {
         match self {
             SendBuf::Contig(mem) => mem.len(),
             SendBuf::Iov(iov) => iov.len(),
             SendBuf::Generic(state) => state.len(),
+            SendBuf::Device(device) => device.len(),
         }
     }
 
@@ -80,6 +101,7 @@ impl SendBuf {
             SendBuf::Contig(mem) => mem.read_at(offset, dst),
             SendBuf::Iov(iov) => iov.read_at(offset, dst),
             SendBuf::Generic(state) => state.pack(offset, dst),
+            SendBuf::Device(device) => device.pack(offset, dst),
         }
     }
 
@@ -107,6 +129,7 @@ impl SendBuf {
                     at += packed;
                 }
             }
+            SendBuf::Device(device) => device.copy_out(0, dst.part(0, device.len()))?,
         }
         Ok(())
     }
@@ -138,7 +161,7 @@ impl SendBuf {
                 });
                 Some((pieces, n))
             }
-            SendBuf::Generic(_) => None,
+            SendBuf::Generic(_) | SendBuf::Device(_) => None,
         }
     }
 }
@@ -148,15 +171,22 @@ pub enum RecvBuf {
     Contig(UserMem),
     Iov(IovBuf),
     Generic(UnpackState),
+    Device(Box<DeviceBuf>),
 }
 
 impl RecvBuf {
+    /// Whether lanes can write it where it is.
+    pub fn is_in_memory(&self) -> bool {
+        matches!(self, RecvBuf::Contig(_) | RecvBuf::Iov(_))
+    }
+
     /// Bytes that fit.
     pub fn len(&self) -> usize {
         match self {
             RecvBuf::Contig(mem) => mem.len(),
             RecvBuf::Iov(iov) => iov.len(),
             RecvBuf::Generic(state) => state.len(),
+            RecvBuf::Device(device) => device.len(),
         }
     }
 
@@ -185,6 +215,7 @@ impl RecvBuf {
                 Ok(())
             }
             RecvBuf::Generic(state) => state.unpack(offset, src),
+            RecvBuf::Device(device) => device.unpack(offset, src),
         }
     }
 
@@ -215,6 +246,7 @@ impl RecvBuf {
                     at += n;
                 }
             }
+            RecvBuf::Device(device) => device.copy_in(offset, src)?,
         }
         Ok(())
     }
@@ -245,7 +277,7 @@ impl RecvBuf {
                 });
                 Some((pieces, n))
             }
-            RecvBuf::Generic(_) => None,
+            RecvBuf::Generic(_) | RecvBuf::Device(_) => None,
         }
     }
 }

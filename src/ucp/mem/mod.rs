@@ -18,9 +18,14 @@ use crate::sys::map::{Mapping, Place};
 use crate::sys::usermem::UserMem;
 use crate::ucp::address::TlId;
 use crate::ucp::context::Context;
+use crate::ucp::dt::{DeviceBuf, SendBuf};
 use crate::ucp::rkey::wire::{Entry, Kind, Packed};
+use crate::ucs::memory::{MemoryType, cache};
 use crate::ucs::status::{Error, Result};
-use crate::uct::Shared;
+use crate::uct::cuda::context::Owner;
+use crate::uct::cuda::memory::Allocation;
+use crate::uct::cuda::{memtype, mover};
+use crate::uct::{DeviceMemory, Shared};
 
 /// What keeps a region's memory.
 enum Backing {
@@ -32,6 +37,8 @@ enum Backing {
     Shared(TlId, Shared),
     /// Another process; it is mapped here.
     Imported(Arc<Attached>),
+    /// We, on a device.
+    Device(#[allow(dead_code)] Allocation),
 }
 
 /// A region of this process's memory.
@@ -40,6 +47,9 @@ pub struct Memory {
     backing: Backing,
     /// How it was allocated, if it was.
     method: Option<&'static str>,
+    kind: MemoryType,
+    /// Of a device's memory.
+    owner: Option<Owner>,
 }
 
 /// A memory handle (`ucp_mem_h`): a region that peers may access until this is dropped.
@@ -79,7 +89,7 @@ impl Registered {
             region: self.id,
             address: self.memory.address() as u64,
             len: self.memory.len() as u64,
-            memory_type: 0,
+            memory_type: self.memory.kind.0,
             flags: 0,
             entries: self.memory.entry().into_iter().collect(),
         }
@@ -98,6 +108,8 @@ impl Memory {
         window: Window::EMPTY,
         backing: Backing::User,
         method: None,
+        kind: MemoryType::HOST,
+        owner: None,
     };
 
     /// The user's own memory. Nothing needs to be done for host memory.
@@ -115,6 +127,72 @@ impl Memory {
             window: Window::of_user(address, len),
             backing: Backing::User,
             method: None,
+            kind: MemoryType::HOST,
+            owner: None,
+        })
+    }
+
+    /// The same for memory that may be a device's: of the type that the user says, or else of the
+    /// one that it is found to be of.
+    ///
+    /// # Errors
+    /// As [`Memory::register`], and the driver's.
+    pub fn register_as(kind: MemoryType, address: usize, len: usize) -> Result<Memory> {
+        let mut memory = Memory::register(address, len)?;
+        let may_be = !kind.is_host() && (cache::watching() || kind.is_cuda());
+        if len != 0
+            && may_be
+            && let Some(known) = memtype::detect(address)?
+        {
+            memory.kind = known.kind;
+            memory.owner = Some(known.owner);
+        }
+        Ok(memory)
+    }
+
+    /// Allocates memory of a device.
+    ///
+    /// # Errors
+    /// `Unsupported` for types that no device has, and the driver's.
+    pub fn allocate_on_device(kind: MemoryType, len: usize) -> Result<Memory> {
+        let allocation = crate::uct::cuda::memory::allocate(kind, len)?;
+        Ok(Memory {
+            window: Window::of_user(allocation.address(), len),
+            owner: Some(allocation.owner()?),
+            backing: Backing::Device(allocation),
+            method: Some("cuda_cpy"),
+            kind,
+        })
+    }
+
+    pub fn kind(&self) -> MemoryType {
+        self.kind
+    }
+
+    /// The owner of a device's memory, which no processor may touch.
+    pub fn owner(&self) -> Option<Owner> {
+        self.owner
+    }
+
+    /// Stores bytes in a part of it ([`Memory::slice`]).
+    ///
+    /// # Errors
+    /// Those of a device's driver.
+    pub fn store(&self, part: UserMem, bytes: &[u8]) -> Result<()> {
+        match self.owner {
+            None => {
+                part.write_at(0, bytes);
+                Ok(())
+            }
+            owner => mover::write(part, owner, bytes),
+        }
+    }
+
+    /// A part of it as the source of a message.
+    pub fn source(&self, part: UserMem) -> Result<SendBuf> {
+        Ok(match self.owner {
+            None => SendBuf::Contig(part),
+            Some(owner) => SendBuf::Device(Box::new(DeviceBuf::contig(part, owner)?)),
         })
     }
 
@@ -142,6 +220,8 @@ impl Memory {
             window,
             backing,
             method: Some(method),
+            kind: MemoryType::HOST,
+            owner: None,
         })
     }
 
@@ -156,6 +236,8 @@ impl Memory {
             window: Window::of_user(address, mapping.len()),
             backing: Backing::Private(mapping),
             method: None,
+            kind: MemoryType::HOST,
+            owner: None,
         })
     }
 
@@ -181,6 +263,8 @@ impl Memory {
             window: Window::of_own(attached.memory().part(0, len)),
             backing: Backing::Imported(attached),
             method: None,
+            kind: MemoryType::HOST,
+            owner: None,
         })
     }
 
@@ -217,7 +301,7 @@ impl Memory {
         match &self.backing {
             Backing::Shared(tl, shared) => Some(Entry::new(*tl, shared.key())),
             Backing::Imported(attached) => Some(Entry::new(attached.tl(), attached.key())),
-            Backing::User | Backing::Private(_) => None,
+            Backing::User | Backing::Private(_) | Backing::Device(_) => None,
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::ucp::context::Context;
 use crate::ucp::ep::Endpoint;
 use crate::ucp::mem::attach::{self, Attached};
 use crate::ucp::mem::{Memory, RegionId, Registered, Window, offset_in};
+use crate::ucs::memory::MemoryType;
 use crate::ucs::status::{Error, Result};
 
 /// Memory of a region that this process can load from and store to.
@@ -104,6 +105,10 @@ impl RemoteKey {
     }
 
     fn map(&self) -> Option<Mapped> {
+        // What no processor may touch is not mapped.
+        if !self.memory_type().is_host() {
+            return None;
+        }
         let packed = &self.packed;
         if packed.context == self.context.uid {
             let memory = self.context.regions.find(packed.region)?;
@@ -164,7 +169,12 @@ impl RemoteKey {
 
     /// True if a lane that needs no key of its own (CMA) may access the region.
     pub fn allows_copy(&self) -> bool {
-        true
+        self.memory_type().is_host()
+    }
+
+    /// Of the peer's memory.
+    pub fn memory_type(&self) -> MemoryType {
+        MemoryType::of(self.packed.memory_type.into())
     }
 
     /// An order of keys; equal ones are for the same memory and are used alike.

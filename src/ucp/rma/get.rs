@@ -61,7 +61,6 @@ fn way(ep: &Endpoint, buf: &RecvBuf, remote: u64, key: &RemoteKey) -> Way {
     if key.mapped(remote, buf.len()).is_some() {
         return Way::Mapped;
     }
-    let by_lane =
-        key.allows_copy() && !matches!(buf, RecvBuf::Generic(_)) && ep.fetch_lane().is_some();
+    let by_lane = key.allows_copy() && buf.is_in_memory() && ep.fetch_lane().is_some();
     if by_lane { Way::Lane } else { Way::Message }
 }

@@ -74,7 +74,7 @@ fn way(ep: &Endpoint, buf: &SendBuf, remote: u64, key: &RemoteKey) -> Way {
     }
     let by_lane = key.allows_copy()
         && buf.len() >= ep.config().put_lane_min
-        && !matches!(buf, SendBuf::Generic(_))
+        && buf.is_in_memory()
         && ep.put_lane().is_some();
     if by_lane { Way::Lane } else { Way::Message }
 }

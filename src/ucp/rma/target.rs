@@ -5,7 +5,6 @@ use core::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::sys::usermem::UserMem;
-use crate::ucp::dt::SendBuf;
 use crate::ucp::mem::Memory;
 use crate::ucp::proto::eager::send_piece;
 use crate::ucp::proto::rndv::{Stream, answer};
@@ -53,8 +52,10 @@ pub fn refuse(worker: &Worker, origin: Origin, what: &str, address: u64, error: 
 pub fn on_put(worker: &Worker, data: &[u8]) -> Option<()> {
     let (put, payload) = Put::decode(data)?;
     match find(worker, put.region, put.address, payload.len() as u64) {
-        Ok((_memory, mem)) => {
-            mem.write_at(0, payload);
+        Ok((memory, mem)) => {
+            if let Err(error) = memory.store(mem, payload) {
+                refuse(worker, put.origin, "put", put.address, error);
+            }
         }
         Err(error) => refuse(worker, put.origin, "put", put.address, error),
     }
@@ -67,6 +68,7 @@ pub fn place(worker: &Worker, header: &[u8], offset: usize, total: usize) -> Pla
         return Place::Discard;
     };
     match find(worker, put.region, put.address, total as u64) {
+        Ok((memory, _)) if memory.owner().is_some() => Place::Copy,
         Ok((memory, mem)) => {
             let rest = mem.part(offset, total);
             // The transport writes until it calls again; so long the region must stay.
@@ -87,6 +89,7 @@ pub fn place(worker: &Worker, header: &[u8], offset: usize, total: usize) -> Pla
 /// and still is.
 pub fn place_put(worker: &Worker, key: u64, address: u64, offset: usize, total: usize) -> Place {
     match find(worker, key, address, total as u64) {
+        Ok((memory, _)) if memory.owner().is_some() => Place::Discard,
         Ok((memory, mem)) => {
             let rest = mem.part(offset, total);
             worker.hold_placed(Some(memory));
@@ -113,17 +116,19 @@ pub fn on_get(worker: &Worker, data: &[u8]) -> Option<()> {
     }
     let found = find(worker, get.region, get.address, get.len);
     let start = usize::try_from(get.offset).unwrap_or(usize::MAX);
-    let (memory, mem) = match found {
-        Ok((memory, mem)) if start < mem.len() => (memory, mem),
-        other => {
-            let error = other.err().unwrap_or(Error::InvalidParam);
+    let found = found.and_then(|(memory, mem)| match start < mem.len() {
+        true => Ok((memory.source(mem)?, memory, mem)),
+        false => Err(Error::InvalidParam),
+    });
+    let (buf, memory, mem) = match found {
+        Ok(found) => found,
+        Err(error) => {
             let at = get.address;
             crate::ucs_error!("refused a get at {at:#x} from {}: {error}", ep.peer_name());
             answer(&ep, am::ONE_SIDED_ANSWER, get.op, error.into());
             return Some(());
         }
     };
-    let buf = SendBuf::Contig(mem);
     let left = mem.len() - start;
     if !ep.is_blocked() && left + Data::LEN <= ep.config().bcopy_max {
         let header = Data {

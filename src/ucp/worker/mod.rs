@@ -42,6 +42,7 @@ use crate::ucp::proto::key::Counts;
 use crate::ucp::request::{Callback, ReqRef, RequestPool, TagInfo};
 use crate::ucp::tag::TagMatching;
 use crate::ucp::wireup::sockaddr::SockaddrWireup;
+use crate::ucs::memory::MemoryType;
 use crate::ucs::status::Result;
 use crate::uct::Md;
 use crate::uct::gate::Gate;
@@ -59,6 +60,8 @@ pub struct ReqOptions {
     pub force_immediate: bool,
     /// `UCP_OP_ATTR_FLAG_FAST_CMPL`
     pub fast_completion: bool,
+    /// Type of the buffer's memory, if the user says it.
+    pub memory: MemoryType,
 }
 
 impl Default for ReqOptions {
@@ -70,6 +73,7 @@ impl Default for ReqOptions {
             must_have_request: false,
             force_immediate: false,
             fast_completion: false,
+            memory: MemoryType::UNKNOWN,
         }
     }
 }

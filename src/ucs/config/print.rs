@@ -35,7 +35,12 @@ pub fn print_all(config: &Config, prefix: &str, flags: Print, filter: Option<&st
     if flags.has(Print::DOC) {
         out.push_str("# UCX library configuration file\n# Uncomment to modify values\n\n");
     }
-    out += &print_tables(tables(), config, prefix, flags, filter);
+    // Variables of what is not on this machine are known, but not listed.
+    let here = |table: &&&'static Table| {
+        !table.prefix.starts_with("CUDA_") || crate::uct::cuda::driver::get().is_ok()
+    };
+    let tables: Vec<_> = tables().iter().filter(here).copied().collect();
+    out += &print_tables(&tables, config, prefix, flags, filter);
     out
 }
 

@@ -5,6 +5,7 @@ use super::{md as domain, memory};
 use crate::abi::prelude::*;
 use crate::field;
 use crate::sys::map::{PAGE, Place};
+use crate::ucs::memory::MemoryType;
 use crate::uct::ops::alloc;
 
 /// What an allocation gives.
@@ -14,6 +15,7 @@ pub struct Allocated {
     method: uct_alloc_method_t,
     md: uct_md_h,
     memh: uct_mem_h,
+    kind: MemoryType,
 }
 
 impl Allocated {
@@ -27,7 +29,7 @@ impl Allocated {
             (&raw mut (*mem).address).write(self.address);
             (&raw mut (*mem).length).write(self.length);
             (&raw mut (*mem).method).write(self.method);
-            (&raw mut (*mem).mem_type).write(UCS_MEMORY_TYPE_HOST);
+            (&raw mut (*mem).mem_type).write(self.kind.0.into());
             (&raw mut (*mem).md).write(self.md);
             (&raw mut (*mem).memh).write(self.memh);
         }
@@ -64,12 +66,13 @@ pub unsafe fn allocate(
     params: &Params<'_, uct_mem_alloc_params_t>,
 ) -> Result<Allocated, Error> {
     let place = place(params)?;
-    let host = field!(
+    let kind = field!(
         params,
         u64::from(UCT_MEM_ALLOC_PARAM_FIELD_MEM_TYPE),
         mem_type
     )
-    .is_none_or(|mem_type| mem_type == UCS_MEMORY_TYPE_HOST);
+    .map_or(MemoryType::HOST, MemoryType::of);
+    let host = kind.is_host();
     let mds = field!(params, u64::from(UCT_MEM_ALLOC_PARAM_FIELD_MDS), mds);
     let mds = mds.filter(|mds| !mds.mds.is_null() && mds.count > 0);
     let mds: &[uct_md_h] = match &mds {
@@ -79,11 +82,14 @@ pub unsafe fn allocate(
     };
     for method in methods {
         if *method == UCT_ALLOC_METHOD_MD {
-            for md in mds.iter().filter(|_| host) {
+            for md in mds {
                 // SAFETY: open, as the caller says.
                 let domain = unsafe { domain::from(*md) }?;
-                if domain.md.attr().max_alloc == 0 {
+                if domain.attributes().alloc_types & kind.bit() == 0 {
                     continue;
+                }
+                if !host {
+                    return on_device(*md, domain, kind, length);
                 }
                 let (made, memory) = memory::allocate(domain, place, length)?;
                 return Ok(Allocated {
@@ -92,6 +98,7 @@ pub unsafe fn allocate(
                     method: *method,
                     md: *md,
                     memh: memory.into_raw(),
+                    kind,
                 });
             }
             if !host {
@@ -114,6 +121,7 @@ pub unsafe fn allocate(
                     method: *method,
                     md: core::ptr::null_mut(),
                     memh: core::ptr::null_mut(),
+                    kind,
                 });
             }
             Err(error) => crate::ucs_trace!("{private:?} gave no {length} bytes: {error}"),
@@ -121,6 +129,23 @@ pub unsafe fn allocate(
     }
     crate::ucs_debug!("no method of allocation gave {length} bytes");
     Err(Error::NoMemory)
+}
+
+fn on_device(
+    md: uct_md_h,
+    domain: &domain::Domain,
+    kind: MemoryType,
+    length: usize,
+) -> Result<Allocated, Error> {
+    let made = domain.md.allocate(kind, length)?;
+    Ok(Allocated {
+        address: core::ptr::with_exposed_provenance_mut(made.address()),
+        length: made.len(),
+        method: UCT_ALLOC_METHOD_MD,
+        md,
+        memh: memory::Memory::Device(made).into_raw(),
+        kind,
+    })
 }
 
 /// Memory that an interface can send from, registered if need be.

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::abi::prelude::*;
 use crate::ucs::config::Config;
-use crate::uct::{Md, MdAttr, config_table};
+use crate::uct::{Md, MdAttr, MemoryTypes, config_table};
 
 use super::component;
 
@@ -46,6 +46,7 @@ pub struct Attributes {
     pub alloc_types: u64,
     pub access_types: u64,
     pub cache_types: u64,
+    pub detect_types: u64,
     pub name: [c_char; 16],
 }
 
@@ -54,18 +55,30 @@ impl Domain {
         let attr = self.md.attr();
         let (allocates, registers) = (attr.max_alloc > 0, attr.max_reg > 0);
         let when = |yes: bool, bits: u64| if yes { bits } else { 0 };
+        let host = attr.types.is_none();
+        let types = attr.types.unwrap_or(MemoryTypes {
+            reg: when(registers, HOST),
+            alloc: when(allocates, HOST),
+            // Transports of host memory read and write what the processor does.
+            access: HOST,
+            cache: when(allocates || registers, HOST),
+            detect: 0,
+        });
         Attributes {
             attr,
-            flags: when(
-                allocates,
-                UCT_MD_FLAG_ALLOC | UCT_MD_FLAG_FIXED | UCT_MD_FLAG_RKEY_PTR,
-            ) | when(registers, UCT_MD_FLAG_REG)
-                | when(attr.rkey_ptr, UCT_MD_FLAG_NEED_RKEY),
-            reg_types: when(registers, HOST),
-            alloc_types: when(allocates, HOST),
-            // All of our transports read and write what the processor does.
-            access_types: HOST,
-            cache_types: when(allocates || registers, HOST),
+            flags: when(allocates, UCT_MD_FLAG_ALLOC)
+                | when(allocates && host, UCT_MD_FLAG_FIXED | UCT_MD_FLAG_RKEY_PTR)
+                | when(registers, UCT_MD_FLAG_REG)
+                | when(
+                    attr.rkey_ptr || attr.rkey_packed_size > 0,
+                    UCT_MD_FLAG_NEED_RKEY,
+                )
+                | when(attr.invalidates, UCT_MD_FLAG_INVALIDATE),
+            reg_types: types.reg,
+            alloc_types: types.alloc,
+            access_types: types.access,
+            cache_types: types.cache,
+            detect_types: types.detect,
             name: crate::abi::support::cstr::array(self.md.component().name()),
         }
     }

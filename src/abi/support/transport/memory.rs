@@ -4,8 +4,10 @@ use crate::abi::prelude::*;
 use crate::sys::map::{PAGE, Place};
 use crate::sys::usermem::UserMem;
 use crate::ucs::config::Config;
+use crate::ucs::memory::MemoryType;
+use crate::uct::cuda::memory::Pinned;
 use crate::uct::ops::{alloc, key};
-use crate::uct::{AllocRequest, Component, Shared};
+use crate::uct::{AllocRequest, Component, DeviceMemory, Shared};
 
 use super::md::Domain;
 
@@ -14,6 +16,10 @@ pub enum Memory {
     /// Registered memory of a domain for which nothing has to be done.
     Registered,
     Shared(Shared),
+    /// Of a device.
+    Device(Box<dyn DeviceMemory>),
+    /// Host memory that a driver was told of.
+    Pinned(#[allow(dead_code)] Pinned),
 }
 
 /// What a key's handle points to: memory of somebody else, mapped here.
@@ -41,10 +47,28 @@ impl Memory {
         drop(unsafe { Box::from_raw(handle.cast::<Memory>()) });
     }
 
+    /// Registers memory with a domain that does so.
+    ///
+    /// # Safety
+    /// The memory is there until it is deregistered.
+    pub unsafe fn register(
+        domain: &Domain,
+        address: *mut c_void,
+        length: usize,
+    ) -> Result<Memory, Error> {
+        let types = domain.md.attr().types.unwrap_or_default();
+        if types.reg & MemoryType::HOST.bit() == 0 {
+            return Ok(Memory::Registered);
+        }
+        // SAFETY: as the caller says.
+        let pinned = unsafe { Pinned::new(address.cast(), length) }?;
+        Ok(pinned.map_or(Memory::Registered, Memory::Pinned))
+    }
+
     /// The packed key, of as many bytes as the domain's attributes say.
     pub fn pack(&self) -> Result<Vec<u8>, Error> {
         match self {
-            Memory::Registered => Ok(Vec::new()),
+            Memory::Registered | Memory::Device(_) | Memory::Pinned(_) => Ok(Vec::new()),
             Memory::Shared(shared) => {
                 let base = shared.memory().ptr().expose_provenance() as u64;
                 let packed = key::pack(base, shared.key()).ok_or(Error::InvalidParam)?;

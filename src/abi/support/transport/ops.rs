@@ -38,6 +38,12 @@ pub fn table(caps: IfaceCaps, direct: bool) -> uct_iface_ops_t {
     if caps.contains(IfaceCaps::GET_ZCOPY) {
         ops.ep_get_zcopy = Some(access::get_zcopy);
     }
+    if caps.contains(IfaceCaps::PUT_SHORT) {
+        ops.ep_put_short = Some(access::put_short_by_transport);
+    }
+    if caps.contains(IfaceCaps::GET_SHORT) {
+        ops.ep_get_short = Some(access::get_short_by_transport);
+    }
     if direct {
         ops.ep_put_short = Some(access::put_short);
         ops.ep_put_bcopy = Some(access::put_bcopy);

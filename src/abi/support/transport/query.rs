@@ -38,6 +38,18 @@ pub fn flags(interface: &Interface) -> u64 {
             UCT_IFACE_FLAG_GET_ZCOPY,
         ),
         (
+            caps.contains(IfaceCaps::PUT_SHORT),
+            UCT_IFACE_FLAG_PUT_SHORT,
+        ),
+        (
+            caps.contains(IfaceCaps::GET_SHORT),
+            UCT_IFACE_FLAG_GET_SHORT,
+        ),
+        (
+            interface.device.kind != DeviceKind::Acc,
+            UCT_IFACE_FLAG_EP_CHECK,
+        ),
+        (
             interface.direct,
             UCT_IFACE_FLAG_PUT_SHORT
                 | UCT_IFACE_FLAG_PUT_BCOPY
@@ -48,7 +60,7 @@ pub fn flags(interface: &Interface) -> u64 {
         (net, UCT_IFACE_FLAG_INTER_NODE | UCT_IFACE_FLAG_EP_KEEPALIVE),
         (connects_to_ep(interface), UCT_IFACE_FLAG_CONNECT_TO_EP),
     ];
-    let always = UCT_IFACE_FLAG_PENDING | UCT_IFACE_FLAG_EP_CHECK | UCT_IFACE_FLAG_CONNECT_TO_IFACE;
+    let always = UCT_IFACE_FLAG_PENDING | UCT_IFACE_FLAG_CONNECT_TO_IFACE;
     given
         .iter()
         .filter(|(has, _)| *has)
@@ -57,8 +69,9 @@ pub fn flags(interface: &Interface) -> u64 {
 
 fn put(attr: &IfaceAttr, direct: bool) -> uct_iface_attr_cap_put {
     let zcopy = attr.caps.contains(IfaceCaps::PUT_ZCOPY);
+    let short = direct || attr.caps.contains(IfaceCaps::PUT_SHORT);
     uct_iface_attr_cap_put {
-        max_short: if direct { u32::MAX as usize } else { 0 },
+        max_short: if short { u32::MAX as usize } else { 0 },
         max_bcopy: if direct { usize::MAX } else { 0 },
         min_zcopy: 0,
         max_zcopy: if zcopy { attr.max_rma } else { 0 },
@@ -70,8 +83,9 @@ fn put(attr: &IfaceAttr, direct: bool) -> uct_iface_attr_cap_put {
 
 fn get(attr: &IfaceAttr, direct: bool) -> uct_iface_attr_cap_get {
     let zcopy = attr.caps.contains(IfaceCaps::GET_ZCOPY);
+    let short = attr.caps.contains(IfaceCaps::GET_SHORT);
     uct_iface_attr_cap_get {
-        max_short: 0,
+        max_short: if short { u32::MAX as usize } else { 0 },
         max_bcopy: if direct { usize::MAX } else { 0 },
         min_zcopy: 0,
         max_zcopy: if zcopy { attr.max_rma } else { 0 },

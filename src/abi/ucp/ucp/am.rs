@@ -124,7 +124,7 @@ unsafe fn post_send(
             };
             let id = u16::try_from(id).map_err(|_| Error::InvalidParam)?;
             let header = header_slice(header, header_length)?;
-            let buf = convert::send_buf(buffer, count, datatype)?;
+            let buf = convert::send_buf(buffer, count, datatype, options.memory)?;
             send::post(ep, id, header, buf, flags, &options)
         }))
     }
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn ucp_am_recv_data_nbx(
             let worker = convert::worker(worker)?;
             let _guard = worker.enter();
             let (options, datatype) = convert::options(param, Kind::AmRecv)?;
-            let buf = convert::recv_buf(buffer, count, datatype)?;
+            let buf = convert::recv_buf(buffer, count, datatype, options.memory)?;
             recv::receive(worker, data_desc, buf, &options)
         })();
         if let Ok(Posted::Now(_, got)) = posted

@@ -55,6 +55,7 @@ pub(in crate::abi::ucp) unsafe fn post(
         crate::ucs_error!("{} is not an atomic operation", asked.opcode);
         return Err(Error::InvalidParam);
     };
+    convert::host_only(reply, "the result of an atomic operation")?;
     let swap = match op {
         AtomicOp::CompareSwap if reply.is_null() => {
             crate::ucs_error!("a compare-and-swap needs a reply buffer, with the new value");

@@ -272,7 +272,6 @@ fn context_params(params: &Params<'_, ucp_params_t>) -> ContextParams {
 }
 
 fn query(context: &Context, attr: &mut Attrs<'_, ucp_context_attr_t>) {
-    const HOST: u64 = 1 << UCS_MEMORY_TYPE_HOST;
     let shared = context.params.mt_workers_shared;
     let mode = if shared {
         UCS_THREAD_MODE_MULTI
@@ -286,7 +285,12 @@ fn query(context: &Context, attr: &mut Attrs<'_, ucp_context_attr_t>) {
         REQUEST_SIZE
     );
     set_field!(attr, UCP_ATTR_FIELD_THREAD_MODE, thread_mode, mode);
-    set_field!(attr, UCP_ATTR_FIELD_MEMORY_TYPES, memory_types, HOST);
+    set_field!(
+        attr,
+        UCP_ATTR_FIELD_MEMORY_TYPES,
+        memory_types,
+        context.memory_types()
+    );
     set_field!(attr, UCP_ATTR_FIELD_NAME, name, cstr::array(&context.name));
     let counter = size_of::<u64>();
     set_field!(

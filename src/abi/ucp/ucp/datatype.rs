@@ -3,6 +3,7 @@
 use crate::abi::prelude::*;
 use crate::abi::ucp::convert;
 use crate::ucp::dt::{DtClass, GenericDt, GenericOps};
+use crate::ucs::memory::MemoryType;
 
 /// Makes a datatype out of functions that pack and unpack; `context` is passed to them. To be
 /// destroyed by `ucp_dt_destroy`.
@@ -65,7 +66,9 @@ pub unsafe extern "C" fn ucp_dt_query(
         let size = match DtClass::decode(datatype) {
             Ok(DtClass::Contig(size)) => size.checked_mul(count).ok_or(Error::InvalidParam),
             Ok(_) if buffer.is_null() => Err(Error::InvalidParam),
-            Ok(_) => convert::send_buf(buffer, count, datatype).map(|buf| buf.len()),
+            Ok(_) => {
+                convert::send_buf(buffer, count, datatype, MemoryType::HOST).map(|buf| buf.len())
+            }
             Err(error) => Err(error),
         };
         match size {

@@ -7,6 +7,7 @@ use crate::sys::map::{PAGE, Place, will_need};
 use crate::ucp::context::Context;
 use crate::ucp::mem::{Memory, Registered};
 use crate::ucp::{print, rkey};
+use crate::ucs::memory::MemoryType;
 
 /// What `ucp_mem_map` is asked for.
 struct Wanted {
@@ -67,7 +68,8 @@ impl Wanted {
             return Ok(());
         }
         // The value of RDMA is "to be found out" in programs built with 1.13.1.
-        if self.memory_type != UCS_MEMORY_TYPE_HOST && self.memory_type < UCS_MEMORY_TYPE_RDMA {
+        let kind = MemoryType::of(self.memory_type);
+        if !kind.is_host() && !kind.is_cuda() && self.memory_type < UCS_MEMORY_TYPE_RDMA {
             let memory_type = self.memory_type;
             crate::ucs_error!("ucp_mem_map: memory of type {memory_type} is not supported");
             return Err(Error::Unsupported);
@@ -113,11 +115,22 @@ impl Wanted {
         if self.len == 0 {
             return Ok(Memory::EMPTY);
         }
+        let kind = MemoryType::of(self.memory_type);
+        if self.has(UCP_MEM_MAP_ALLOCATE) && kind.is_cuda() {
+            if !context.uses(kind) {
+                crate::ucs_error!("ucp_mem_map: no transport in use allocates memory of a device");
+                return Err(Error::Unsupported);
+            }
+            if self.has(UCP_MEM_MAP_FIXED) {
+                return Err(Error::Unsupported);
+            }
+            return Memory::allocate_on_device(kind, self.len);
+        }
         if self.has(UCP_MEM_MAP_ALLOCATE) {
             let lazy = self.has(UCP_MEM_MAP_NONBLOCK);
             return Memory::allocate(context, self.place()?, self.len, lazy);
         }
-        Memory::register(self.address, self.len)
+        Memory::register_as(kind, self.address, self.len)
     }
 }
 
@@ -192,7 +205,7 @@ pub unsafe extern "C" fn ucp_mem_query(memh: ucp_mem_h, attr: *mut ucp_mem_attr_
             attrs,
             UCP_MEM_ATTR_FIELD_MEM_TYPE,
             mem_type,
-            UCS_MEMORY_TYPE_HOST
+            memory.kind().0.into()
         );
         Status::OK
     }

@@ -51,7 +51,7 @@ unsafe fn fast<'a>(
         Some(_) => return None,
     };
     let len = element.checked_mul(count)?;
-    if buffer.is_null() {
+    if buffer.is_null() || convert::may_be_device(&p) {
         return None;
     }
     // SAFETY: the caller promises the memory until the operation completes, and the key is live.
@@ -90,7 +90,7 @@ pub(in crate::abi::ucp) unsafe fn post_put(
     // SAFETY: forwarded to the caller.
     unsafe {
         let key = rkey(key)?;
-        let buf = convert::send_buf(buffer, count, datatype)?;
+        let buf = convert::send_buf(buffer, count, datatype, options.memory)?;
         put::post(ep, buf, remote_addr, &key, options)
     }
 }
@@ -115,7 +115,7 @@ pub(in crate::abi::ucp) unsafe fn post_get(
     // SAFETY: forwarded to the caller.
     unsafe {
         let key = rkey(key)?;
-        let buf = convert::recv_buf(buffer, count, datatype)?;
+        let buf = convert::recv_buf(buffer, count, datatype, options.memory)?;
         get::post(ep, buf, remote_addr, &key, options)
     }
 }

@@ -47,7 +47,7 @@ unsafe fn post_send(
     // SAFETY: forwarded to the caller.
     let posted = (|| unsafe {
         let (options, datatype) = convert::options(param, Kind::Send)?;
-        let buf = convert::send_buf(buffer, count, datatype)?;
+        let buf = convert::send_buf(buffer, count, datatype, options.memory)?;
         send::post(&convert::ep_rc(ep)?, buf, &options)
     })();
     convert::status_ptr_of(posted)
@@ -73,7 +73,7 @@ pub(in crate::abi::ucp) unsafe fn receive(
                 DtClass::Contig(size) => size,
                 DtClass::Iov | DtClass::Generic(_) => 1,
             };
-            let buf = convert::recv_buf(buffer, count, datatype)?;
+            let buf = convert::recv_buf(buffer, count, datatype, options.memory)?;
             let wait_all = flags & UCP_STREAM_RECV_FLAG_WAITALL != 0;
             recv::post(ep, buf, element, wait_all, options)
         });

@@ -52,7 +52,7 @@ unsafe fn post_send(
     // SAFETY: forwarded to the caller.
     let posted = (|| unsafe {
         let (options, datatype) = convert::options(param, Kind::Send)?;
-        let buf = convert::send_buf(buffer, count, datatype)?;
+        let buf = convert::send_buf(buffer, count, datatype, options.memory)?;
         send::post(&convert::ep_rc(ep)?, buf, tag, sync, &options)
     })();
     convert::status_ptr_of(posted)
@@ -151,7 +151,7 @@ unsafe fn post_recv(
     unsafe {
         let posted = (|| {
             let (options, datatype) = convert::options(param, Kind::TagRecv)?;
-            let buf = convert::recv_buf(buffer, count, datatype)?;
+            let buf = convert::recv_buf(buffer, count, datatype, options.memory)?;
             recv::post(worker, buf, tag, tag_mask, &options)
         })();
         convert::recv_status_ptr(posted, convert::recv_info(param))
@@ -201,7 +201,7 @@ pub unsafe extern "C" fn ucp_tag_msg_recv_nbx(
             let worker = convert::worker(worker)?;
             let _guard = worker.enter();
             let (options, datatype) = convert::options(param, Kind::TagRecv)?;
-            let buf = convert::recv_buf(buffer, count, datatype)?;
+            let buf = convert::recv_buf(buffer, count, datatype, options.memory)?;
             recv::post_claimed(worker, buf, message.addr() as u64, &options)
         })();
         convert::recv_status_ptr(posted, convert::recv_info(param))

@@ -5,6 +5,7 @@ use crate::abi::ucp::convert;
 use crate::abi::ucp::ucp::am as am_checks;
 use crate::ucp::am::{self, Handler, HandlerKind, OldHandlerFn};
 use crate::ucp::request::Callback;
+use crate::ucs::memory::MemoryType;
 
 /// Older form of `ucp_worker_set_am_recv_handler`, for messages without a header.
 #[unsafe(no_mangle)]
@@ -53,7 +54,7 @@ pub unsafe extern "C" fn ucp_am_send_nb(
     // SAFETY: the caller's, as the API describes them.
     unsafe {
         convert::status_ptr_of(convert::with_ep(ep, |ep| {
-            let buf = convert::send_buf(buffer, count, datatype)?;
+            let buf = convert::send_buf(buffer, count, datatype, MemoryType::UNKNOWN)?;
             let reply = u64::from(flags) & UCP_AM_SEND_FLAG_REPLY != 0;
             // The old handlers know no rendezvous.
             let flags = am::send::Flags {

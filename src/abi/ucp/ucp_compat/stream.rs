@@ -4,6 +4,7 @@ use crate::abi::prelude::*;
 use crate::abi::ucp::convert;
 use crate::abi::ucp::ucp::stream;
 use crate::ucp::request::Callback;
+use crate::ucs::memory::MemoryType;
 
 /// Older form of `ucp_stream_send_nbx`.
 #[unsafe(no_mangle)]
@@ -20,7 +21,7 @@ pub unsafe extern "C" fn ucp_stream_send_nb(
     // SAFETY: handle and memory are the caller's, as the API describes them.
     unsafe {
         convert::status_ptr_of(convert::with_ep(ep, |ep| {
-            let buf = convert::send_buf(buffer, count, datatype)?;
+            let buf = convert::send_buf(buffer, count, datatype, MemoryType::UNKNOWN)?;
             crate::ucp::stream::send::post(ep, buf, &options)
         }))
     }

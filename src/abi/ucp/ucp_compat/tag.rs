@@ -5,6 +5,7 @@ use crate::abi::ucp::convert;
 use crate::ucp::request::Callback;
 use crate::ucp::tag::{recv, send};
 use crate::ucp::worker::{Posted, ReqOptions};
+use crate::ucs::memory::MemoryType;
 
 /// A tagged send of the calls before nbx.
 ///
@@ -22,7 +23,7 @@ unsafe fn tag_send(
     // SAFETY: forwarded to the caller.
     unsafe {
         convert::with_ep(ep, |ep| {
-            let buf = convert::send_buf(buffer, count, datatype)?;
+            let buf = convert::send_buf(buffer, count, datatype, MemoryType::UNKNOWN)?;
             send::post(ep, buf, tag, sync, options)
         })
     }
@@ -104,7 +105,7 @@ pub unsafe extern "C" fn ucp_tag_recv_nb(
     convert::status_ptr_of((|| unsafe {
         let worker = convert::worker(worker)?;
         let _guard = worker.enter();
-        let buf = convert::recv_buf(buffer, count, datatype)?;
+        let buf = convert::recv_buf(buffer, count, datatype, MemoryType::UNKNOWN)?;
         recv::post(worker, buf, tag, tag_mask, &options)
     })())
 }
@@ -127,7 +128,7 @@ pub unsafe extern "C" fn ucp_tag_recv_nbr(
     let posted = (|| unsafe {
         let worker = convert::worker(worker)?;
         let _guard = worker.enter();
-        let buf = convert::recv_buf(buffer, count, datatype)?;
+        let buf = convert::recv_buf(buffer, count, datatype, MemoryType::UNKNOWN)?;
         recv::post(worker, buf, tag, tag_mask, &options)
     })();
     posted.map(|_| ()).into()
@@ -149,7 +150,7 @@ pub unsafe extern "C" fn ucp_tag_msg_recv_nb(
     convert::status_ptr_of((|| unsafe {
         let worker = convert::worker(worker)?;
         let _guard = worker.enter();
-        let buf = convert::recv_buf(buffer, count, datatype)?;
+        let buf = convert::recv_buf(buffer, count, datatype, MemoryType::UNKNOWN)?;
         recv::post_claimed(worker, buf, message.addr() as u64, &options)
     })())
 }

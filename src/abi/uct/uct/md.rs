@@ -5,10 +5,27 @@ use crate::abi::support::cstr;
 use crate::abi::support::transport::alloc::allocate;
 use crate::abi::support::transport::memory::{self, Memory, pack, unpack};
 use crate::abi::support::transport::{component, config, md as domain};
+use crate::set_field;
+use crate::uct::Detected;
 use crate::uct::config_table;
 use crate::uct::ops::alloc;
 
+/// What a domain knows of a piece of memory.
+///
+/// # Safety
+/// `md` is NULL or open.
+pub(in crate::abi::uct) unsafe fn detect(
+    md: uct_md_h,
+    address: *const c_void,
+) -> Result<Detected, Error> {
+    // SAFETY: as the caller says.
+    unsafe { domain::from(md) }?.md.detect(address.addr())
+}
+
 /// Writes what a memory domain knows about the memory at an address into `mem_attr`.
+///
+/// Returns `UCS_OK`, `UCS_ERR_INVALID_ADDR` for memory that the domain doesn't know, or
+/// `UCS_ERR_UNSUPPORTED` for a domain that knows nothing of memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_mem_query(
     md: uct_md_h,
@@ -17,14 +34,46 @@ pub unsafe extern "C" fn uct_md_mem_query(
     mem_attr: *mut uct_md_mem_attr_t,
 ) -> ucs_status_t {
     // SAFETY: the caller's struct, as its mask describes it.
-    if address.is_null() || length == 0 || unsafe { Attrs::new(mem_attr) }.is_err() {
-        return Error::InvalidParam.into();
-    }
-    // SAFETY: NULL or open. Domains of host memory know nothing of a piece of it.
-    match unsafe { domain::from(md) } {
-        Ok(_) => Error::Unsupported.into(),
-        Err(error) => error.into(),
-    }
+    let mut attr = match unsafe { Attrs::new(mem_attr) } {
+        Ok(attr) if !address.is_null() && length > 0 => attr,
+        _ => return Error::InvalidParam.into(),
+    };
+    // SAFETY: NULL or open.
+    let found = match unsafe { detect(md, address) } {
+        Ok(found) => found,
+        Err(error) => return error.into(),
+    };
+    let bit = |bit: uct_md_mem_attr_field| u64::from(bit);
+    let base = core::ptr::with_exposed_provenance_mut(found.base);
+    let unknown = UCS_SYS_DEVICE_ID_UNKNOWN as ucs_sys_device_t;
+    let kind = found.kind.0.into();
+    set_field!(attr, bit(UCT_MD_MEM_ATTR_FIELD_MEM_TYPE), mem_type, kind);
+    set_field!(attr, bit(UCT_MD_MEM_ATTR_FIELD_SYS_DEV), sys_dev, unknown);
+    set_field!(
+        attr,
+        bit(UCT_MD_MEM_ATTR_FIELD_BASE_ADDRESS),
+        base_address,
+        base
+    );
+    set_field!(
+        attr,
+        bit(UCT_MD_MEM_ATTR_FIELD_ALLOC_LENGTH),
+        alloc_length,
+        found.len
+    );
+    set_field!(
+        attr,
+        bit(UCT_MD_MEM_ATTR_FIELD_DMABUF_FD),
+        dmabuf_fd,
+        UCT_DMABUF_FD_INVALID
+    );
+    set_field!(
+        attr,
+        bit(UCT_MD_MEM_ATTR_FIELD_DMABUF_OFFSET),
+        dmabuf_offset,
+        0
+    );
+    Status::OK
 }
 
 /// Opens a memory domain. To be closed by `uct_md_close`.
@@ -105,7 +154,7 @@ pub unsafe extern "C" fn uct_md_query(md: uct_md_h, md_attr: *mut uct_md_attr_t)
             max_reg: found.attr.max_reg,
             flags: found.flags,
             reg_mem_types: found.reg_types,
-            detect_mem_types: 0,
+            detect_mem_types: found.detect_types,
             alloc_mem_types: found.alloc_types,
             access_mem_types: found.access_types,
         },
@@ -157,8 +206,13 @@ pub unsafe extern "C" fn uct_md_mem_reg(
     unsafe {
         match domain::from(md) {
             Ok(domain) if domain.md.attr().max_reg >= length => {
-                memh_p.write(Memory::Registered.into_raw());
-                Status::OK
+                match Memory::register(domain, address, length) {
+                    Ok(memory) => {
+                        memh_p.write(memory.into_raw());
+                        Status::OK
+                    }
+                    Err(error) => error.into(),
+                }
             }
             Ok(domain) if domain.md.attr().max_reg > 0 => Error::InvalidParam.into(),
             Ok(_) => Error::Unsupported.into(),
@@ -173,12 +227,12 @@ pub unsafe extern "C" fn uct_md_mem_dereg(md: uct_md_h, memh: uct_mem_h) -> ucs_
     // SAFETY: NULL or open; NULL or registered, and not used again.
     unsafe {
         match domain::from(md).and_then(|_| Memory::from(memh)) {
-            Ok(Memory::Registered) => {
+            Ok(Memory::Registered | Memory::Pinned(_)) => {
                 Memory::free(memh);
                 Status::OK
             }
             // It was allocated, and is freed by `uct_mem_free`.
-            Ok(Memory::Shared(_)) => Error::InvalidParam.into(),
+            Ok(Memory::Shared(_) | Memory::Device(_)) => Error::InvalidParam.into(),
             Err(error) => error.into(),
         }
     }
@@ -194,14 +248,18 @@ pub unsafe extern "C" fn uct_md_detect_memory_type(
     length: usize,
     mem_type_p: *mut ucs_memory_type_t,
 ) -> ucs_status_t {
-    let _ = addr;
     if length == 0 || mem_type_p.is_null() {
         return Error::InvalidParam.into();
     }
-    // SAFETY: NULL or open. Domains of host memory detect none.
-    match unsafe { domain::from(md) } {
-        Ok(_) => Error::Unsupported.into(),
-        Err(error) => error.into(),
+    // SAFETY: NULL or open; a writable place.
+    unsafe {
+        match detect(md, addr) {
+            Ok(found) => {
+                mem_type_p.write(found.kind.0.into());
+                Status::OK
+            }
+            Err(error) => error.into(),
+        }
     }
 }
 

@@ -10,6 +10,8 @@
 
 mod near;
 
+pub use near::allocate as allocate_near;
+
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
@@ -169,7 +171,7 @@ fn patch_under_threads(sites: &[Site], grace: Duration) {
 }
 
 /// Makes all threads forget instructions that they have read ahead.
-fn serialize() {
+pub fn serialize() {
     const REGISTER: c_int = 1 << 6;
     const SYNC_CORE: c_int = 1 << 5;
     // SAFETY: takes no pointers. Older kernels don't have it; they interrupt often enough.

@@ -44,7 +44,8 @@ pub fn leads_to(target: usize) -> Option<usize> {
         .find_map(|(entry, call)| (entry == target).then(|| call.hook()))
 }
 
-fn allocate(at: usize) -> Option<*mut c_void> {
+/// A new page within reach of `at`, not executable yet.
+pub fn allocate(at: usize) -> Option<*mut c_void> {
     const STEP: usize = 4 << 20;
     let middle = at & !(page_size() - 1);
     let distances = (1..REACH / STEP).map(|step| step * STEP);

@@ -85,6 +85,7 @@ pub fn send_piece(
     offset: usize,
     len: usize,
 ) -> Result<Option<usize>> {
+    buf.prepare(offset, len)?;
     let mut packed = 0;
     let post = ep.am_lane().am_bcopy(id, header_len + len, &mut |dst| {
         let Some((head, body)) = dst.split_at_mut_checked(header_len) else {

@@ -23,6 +23,7 @@ pub fn send_only(ep: &Endpoint, tag: u64, buf: &SendBuf) -> Result<Post> {
     if let Some(mem) = buf.contig().filter(|_| len <= ep.config().short_max) {
         return ep.am_lane().am_short(am::EAGER_ONLY, tag, mem.as_slice());
     }
+    buf.prepare(0, len)?;
     ep.am_lane().am_bcopy(am::EAGER_ONLY, 8 + len, &mut |dst| {
         let Some((head, body)) = dst.split_first_chunk_mut::<8>() else {
             return 0;

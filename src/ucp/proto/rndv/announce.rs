@@ -71,7 +71,7 @@ impl Announce {
             op: self.op,
             address,
             lease: if address == 0 { 0 } else { ep.lease() },
-            in_memory: !matches!(self.buf, SendBuf::Generic(_)),
+            in_memory: self.buf.is_in_memory(),
             restartable: ep.error_mode() == ErrorMode::Failover,
             region: self.region(ep),
         }

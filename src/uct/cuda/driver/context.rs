@@ -25,9 +25,24 @@ pub struct Pushed<'a> {
     _here: core::marker::PhantomData<*mut ()>,
 }
 
+// SAFETY: a name that the driver looks up, in whatever thread.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
 impl Context {
     pub(super) fn from_raw(raw: Opaque) -> Option<Self> {
         if raw.is_null() { None } else { Some(Self(raw)) }
+    }
+
+    /// As a number, for tables; never 0.
+    pub fn to_number(self) -> usize {
+        self.0.expose_provenance()
+    }
+
+    /// From [`Context::to_number`]; 0 is none.
+    pub fn from_number(number: usize) -> Option<Self> {
+        Self::from_raw(core::ptr::with_exposed_provenance_mut(number))
     }
 }
 

@@ -13,7 +13,7 @@ const PCI_DOMAIN: i32 = 50;
 const COMPUTE_MAJOR: i32 = 75;
 
 impl Device {
-    pub(super) const fn from_ordinal(ordinal: i32) -> Self {
+    pub const fn from_ordinal(ordinal: i32) -> Self {
         Self(ordinal)
     }
 

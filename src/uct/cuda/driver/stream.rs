@@ -18,6 +18,11 @@ pub struct Event<'a> {
     raw: Opaque,
 }
 
+// SAFETY: the driver's calls may be made in any thread.
+unsafe impl Send for Stream<'_> {}
+// SAFETY: as above.
+unsafe impl Send for Event<'_> {}
+
 /// `CU_STREAM_NON_BLOCKING`: not ordered with the context's own stream.
 const NON_BLOCKING: u32 = 1;
 /// `CU_EVENT_DISABLE_TIMING`

@@ -3,8 +3,8 @@
 use super::super::ep::Endpoint;
 use super::pieces;
 use crate::abi::prelude::*;
-use crate::uct::IoVecMut;
 use crate::uct::ops::direct::local;
+use crate::uct::{IoVec, IoVecMut};
 
 pub unsafe extern "C" fn put_short(
     ep: uct_ep_h,
@@ -24,6 +24,52 @@ pub unsafe extern "C" fn put_short(
             }
             Err(status) => status,
         }
+    }
+}
+
+/// For transports that do it themselves.
+pub unsafe extern "C" fn put_short_by_transport(
+    ep: uct_ep_h,
+    buffer: *const c_void,
+    len: c_uint,
+    remote: u64,
+    rkey: uct_rkey_t,
+) -> ucs_status_t {
+    // SAFETY: an endpoint of ours.
+    let ep = unsafe { Endpoint::from(ep) };
+    match ep.ready() {
+        Ok(_) if buffer.is_null() && len > 0 => Error::InvalidParam.into(),
+        Ok(tl) => {
+            let from = IoVec {
+                ptr: buffer.cast(),
+                len: len as usize,
+            };
+            ep.posted(tl.put_short(from, remote, rkey as u64))
+        }
+        Err(status) => status,
+    }
+}
+
+/// The same for a get.
+pub unsafe extern "C" fn get_short_by_transport(
+    ep: uct_ep_h,
+    buffer: *mut c_void,
+    len: c_uint,
+    remote: u64,
+    rkey: uct_rkey_t,
+) -> ucs_status_t {
+    // SAFETY: an endpoint of ours.
+    let ep = unsafe { Endpoint::from(ep) };
+    match ep.ready() {
+        Ok(_) if buffer.is_null() && len > 0 => Error::InvalidParam.into(),
+        Ok(tl) => {
+            let to = IoVecMut {
+                ptr: buffer.cast(),
+                len: len as usize,
+            };
+            ep.posted(tl.get_short(to, remote, rkey as u64))
+        }
+        Err(status) => status,
     }
 }
 

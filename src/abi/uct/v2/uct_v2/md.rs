@@ -67,12 +67,49 @@ pub unsafe extern "C" fn uct_md_mem_query_v2(
             Ok(attr) if !address.is_null() && length > 0 => attr,
             _ => return Error::InvalidParam.into(),
         };
-        if let Err(error) = domain::from(md) {
-            return error.into();
-        }
         let flags = u64::from(UCT_MD_MEM_ATTR_V2_FIELD_MEM_FLAGS);
-        if attr.mask() & !flags != 0 {
-            return Error::Unsupported.into();
+        let found = match domain::from(md).and_then(|domain| domain.md.detect(address.addr())) {
+            Ok(found) => Some(found),
+            Err(Error::Unsupported) if attr.mask() & !flags == 0 => None,
+            Err(error) => return error.into(),
+        };
+        if let Some(found) = found {
+            let bit = |bit: uct_md_mem_attr_v2_field_t| u64::from(bit);
+            let base = core::ptr::with_exposed_provenance_mut(found.base);
+            let unknown = UCS_SYS_DEVICE_ID_UNKNOWN as ucs_sys_device_t;
+            let kind = found.kind.0.into();
+            set_field!(attr, bit(UCT_MD_MEM_ATTR_V2_FIELD_MEM_TYPE), mem_type, kind);
+            set_field!(
+                attr,
+                bit(UCT_MD_MEM_ATTR_V2_FIELD_SYS_DEV),
+                sys_dev,
+                unknown
+            );
+            set_field!(
+                attr,
+                bit(UCT_MD_MEM_ATTR_V2_FIELD_BASE_ADDRESS),
+                base_address,
+                base
+            );
+            set_field!(
+                attr,
+                bit(UCT_MD_MEM_ATTR_V2_FIELD_ALLOC_LENGTH),
+                alloc_length,
+                found.len
+            );
+            let none = UCT_DMABUF_FD_INVALID;
+            set_field!(
+                attr,
+                bit(UCT_MD_MEM_ATTR_V2_FIELD_DMABUF_FD),
+                dmabuf_fd,
+                none
+            );
+            set_field!(
+                attr,
+                bit(UCT_MD_MEM_ATTR_V2_FIELD_DMABUF_OFFSET),
+                dmabuf_offset,
+                0
+            );
         }
         set_field!(attr, flags, mem_flags, UCS_MEM_FLAG_REGISTRABLE as u8);
     }
@@ -111,8 +148,12 @@ pub unsafe extern "C" fn uct_md_query_v2(
         reg_mem_types,
         found.reg_types
     );
+    let at_once = match found.attr.types {
+        Some(_) => 0,
+        None => found.reg_types,
+    };
     let nonblock = bit(UCT_MD_ATTR_FIELD_REG_NONBLOCK_MEM_TYPES);
-    set_field!(attr, nonblock, reg_nonblock_mem_types, found.reg_types);
+    set_field!(attr, nonblock, reg_nonblock_mem_types, at_once);
     set_field!(
         attr,
         bit(UCT_MD_ATTR_FIELD_CACHE_MEM_TYPES),
@@ -123,7 +164,7 @@ pub unsafe extern "C" fn uct_md_query_v2(
         attr,
         bit(UCT_MD_ATTR_FIELD_DETECT_MEM_TYPES),
         detect_mem_types,
-        0
+        found.detect_types
     );
     set_field!(
         attr,

@@ -18,7 +18,7 @@ static unsigned char big_out[3 << 20], big_in[3 << 20];
 
 static void user_area(void)
 {
-    char in;
+    char in = 0;
     int marked = 0, kept = 0, aligned = 0;
     for (int i = 0; i < 200; i++) {
         calls = 0;

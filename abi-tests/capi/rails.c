@@ -2,7 +2,8 @@
  * meanwhile. Every operation is used, mixed at random, until a file appears; every byte is checked, the
  * order by sequence numbers, atomics by exact sums. No error may be seen.
  *
- *   rails lead|follow DIR SEED [OPS]     OPS: letters of t(ag) a(m) s(tream) p(ut) g(et) f(etch-add) n(o fetch)
+ *   rails lead|follow DIR SEED [OPS [MODE]]     OPS: letters of t(ag) a(m) s(tream) p(ut) g(et) f(etch-add) n(o fetch)
+ *                                               MODE: number of the error handling mode, FAILOVER if not given
  *
  * DIR holds the socket by which the two meet, and the file `stop`. Prints counts, then "end". */
 #define _GNU_SOURCE
@@ -314,7 +315,7 @@ int main(int argc, char **argv)
     ucp_address_t *theirs = malloc(n);
     take(theirs, n);
     ucp_ep_params_t p = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER,
-                         .address = theirs, .err_mode = (ucp_err_handling_mode_t)2, .err_handler.cb = on_error};
+                         .address = theirs, .err_mode = (ucp_err_handling_mode_t)(argc > 5 ? atoi(argv[5]) : 2), .err_handler.cb = on_error};
     MUST(ucp_ep_create(A.w, &p, &ep));
     open_inbox(leads ? BACK : TAG);
     if (leads) {

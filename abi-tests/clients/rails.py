@@ -11,7 +11,7 @@ import capi
 import where
 from hosts import Hosts
 from proc import Background, Failure, Result
-from tests import Skip, Test
+from tests import Skip, Test, succeeded
 
 LINKS = 2
 
@@ -96,10 +96,10 @@ def until(what, condition, processes, limit=60):
 class Traffic:
     """A leader and a follower on two hosts, with everything checked at the end."""
 
-    def __init__(self, ctx, tls, ops, seed, more):
+    def __init__(self, ctx, tls, ops, seed, more, mode="2"):
         if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
             raise Skip("genuine UCX fails here")
-        self.ctx, self.seed, self.ops, self.story = ctx, seed, ops, []
+        self.ctx, self.seed, self.ops, self.mode, self.story = ctx, seed, ops, mode, []
         self.binary = capi.program(ctx, "rails", "1.22.0")
         self.env = where.environ(ctx.lib, tls, UCX_FAILOVER_RECOVERY_INTERVAL="50ms", UCX_FAILOVER_DETECT_TIME="300ms", **more)
 
@@ -110,7 +110,7 @@ class Traffic:
         self.run = []
         for h, role in enumerate(("lead", "follow")):
             env = {**self.env, "UCX_NET_DEVICES": ",".join(f"{'ab'[h]}{n}" for n in range(LINKS))}
-            self.run.append(Watched([*self.hosts.on(h), self.binary, role, self.dir, str(self.seed), self.ops], env, f"{self.dir}/{role}.log"))
+            self.run.append(Watched([*self.hosts.on(h), self.binary, role, self.dir, str(self.seed), self.ops, self.mode], env, f"{self.dir}/{role}.log"))
         return self
 
     def until(self, what, condition):
@@ -168,6 +168,82 @@ def faults(ops, count, **more):
     return body
 
 
+def shared(mode, ops, **more):
+    """Large messages are shared among the links, without failover too: both carry a good part of the bytes."""
+    def body(ctx, tls):
+        with Traffic(ctx, tls, ops, random.randrange(1 << 30), more, mode) as t:
+            end = time.monotonic() + 3
+            t.until("3 s have passed", lambda: time.monotonic() > end)
+            sent = [int(subprocess.run([*t.hosts.on(0), "cat", f"/sys/class/net/a{n}/statistics/tx_bytes"], capture_output=True, text=True).stdout)
+                    for n in range(LINKS)]
+        ctx.note = f"{sent[0] >> 20} and {sent[1] >> 20} MiB"
+        if min(sent) * 4 < max(sent):
+            raise Failure(f"{sent[0]} and {sent[1]} bytes went over the links")
+
+    return body
+
+
+def stages(*arguments, devices=False):
+    """Every stage of every protocol, in one process. The table is the output."""
+    def body(ctx, tls):
+        if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
+            raise Skip("genuine UCX fails here")
+        log = os.path.join(tempfile.mkdtemp(dir=ctx.scratch), "log")
+        open(log, "w").close()
+        env = where.environ(ctx.lib, None, UCX_LOG_LEVEL="diag", UCX_LOG_FILE=log, UCX_WARN_UNUSED_ENV_VARS="n")
+        what, *rest = arguments
+        command = [capi.program(ctx, "stages", "1.22.0"), what, *(["d0,d1"] if devices else []), log, *rest]
+        if devices:
+            made = "".join(f"ip link add d{n} type veth peer name e{n}; ip addr add 10.9.{n}.1/24 dev d{n}; ip link set d{n} up; ip link set e{n} up; " for n in range(2))
+            command = ["unshare", "-n", "sh", "-ec", f'ip link set lo up; {made} exec "$@"', "sh", *command]
+        r = ctx.run(command, env, 300)
+        succeeded(r, "end")
+        print(r.out.rsplit("end", 1)[0], end="")
+        ctx.note = r.out.splitlines()[-2]
+
+    return body
+
+
+def last_rail(kind):
+    """All links are lost at once: every request ends, within the bound, once; then the same processes connect again."""
+    def body(ctx, tls):
+        if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
+            raise Skip("genuine UCX fails here")
+        binary = capi.program(ctx, "last_rail", "1.22.0")
+        keepalive, detect = 0.5, 0.3
+        env = where.environ(ctx.lib, tls, UCX_KEEPALIVE_INTERVAL=f"{keepalive}s", UCX_FAILOVER_DETECT_TIME=f"{detect}s",
+                            UCX_FAILOVER_RECOVERY_INTERVAL="50ms")
+        with Rails() as hosts:
+            scratch = tempfile.mkdtemp(dir=ctx.scratch)
+            there = lambda name: os.path.exists(f"{scratch}/{name}")
+            run = [Watched([*hosts.on(h), binary, role, scratch], {**env, "UCX_NET_DEVICES": ",".join(f"{'ab'[h]}{n}" for n in range(LINKS))},
+                           f"{scratch}/{role}.log") for h, role in enumerate(("lead", "follow"))]
+            try:
+                until("traffic is under way", lambda: there("ready") and there("ready-too"), run)
+                time.sleep(0.2)
+                for link in range(LINKS):
+                    hosts.down(link) if kind == "down" else hosts.drop(link)
+                killed = time.monotonic()
+                until("both have failed", lambda: there("failed-lead") and there("failed-follow"), run)
+                took = time.monotonic() - killed
+                for link in range(LINKS):
+                    hosts.up(link) if kind == "down" else hosts.undrop(link)
+                open(f"{scratch}/again", "w").close()
+            finally:
+                ends = [p.finish(60) for p in run]
+        said = "\n".join(f"--- status {rc}: {out}" for rc, out in ends)
+        ctx.last = Result(0, said + "\n" + "\n".join(tail(p.log) for p in run), False, {}, 0)
+        if any(rc != 0 or not out.rstrip().endswith("end") for rc, out in ends):
+            raise Failure(said[-400:])
+        # Three keepalive intervals, two retransmissions, and 5 s for a machine that does other work.
+        bound = 3 * keepalive + 0.6 + 5
+        ctx.note = f"all ended after {took:.1f} s; {'; '.join(out.splitlines()[-2] for _, out in ends)}"
+        if took > bound:
+            raise Failure(f"it took {took:.1f} s, the bound is {bound:.1f}")
+
+    return body
+
+
 def tail(path, lines=15):
     try:
         with open(path) as f:
@@ -177,7 +253,16 @@ def tail(path, lines=15):
 
 
 def tests():
-    found = [Test("rails, 25 kills, all operations", "tcp", kills(25, "taspgfn"))]
+    found = [Test("rails, 25 kills, all operations", "tcp", kills(25, "taspgfn")),
+             Test("stages and protocols, rails", "tcp", stages("rails", devices=True)),
+             Test("stages and protocols, shared memory", "sm", stages("near")),
+             Test("stages and protocols, deaths of endpoints", "both", stages("deaths", "1")),
+             Test("stages and protocols, thousands of deaths", "both", stages("deaths", "36"), smoke=False)]
+    for scheme in ("am", "put_zcopy"):
+        for mode, name in (("0", "NONE"), ("1", "PEER"), ("2", "FAILOVER")):
+            found.append(Test(f"two rails share {scheme}, {name}", "tcp", shared(mode, "taa", UCX_RNDV_SCHEME=scheme), smoke=mode != "1"))
+    for kind in ("down", "drop"):
+        found.append(Test(f"the last rail, {kind}", "tcp", last_rail(kind)))
     for name, ops in (("tag", "t"), ("am", "a"), ("stream", "s"), ("put and get", "pg"), ("atomics", "fn")):
         found.append(Test(f"rails, 50 kills, {name}", "tcp", kills(50, ops), smoke=False))
     for thresh in ("0", "inf"):

@@ -91,6 +91,9 @@ pub fn unacknowledged(fd: RawFd) -> usize {
 pub struct TcpInfo {
     /// How often in a row the oldest segment was sent again.
     pub retransmits: u8,
+    /// Probes in a row that were not answered, while nothing could be sent: the peer's window is
+    /// closed, or packets don't even leave this host.
+    pub probes: u8,
     /// Segments sent and not acknowledged. What a full peer has no room for is not sent.
     pub unacked: u32,
     pub bytes_acked: u64,
@@ -120,6 +123,7 @@ pub fn tcp_info(fd: RawFd) -> Option<TcpInfo> {
     let acked = info.get(BYTES_ACKED..BYTES_ACKED + 8)?.try_into().ok()?;
     Some(TcpInfo {
         retransmits: *info.get(2)?,
+        probes: *info.get(3)?,
         unacked: u32::from_ne_bytes(unacked),
         bytes_acked: u64::from_ne_bytes(acked),
     })

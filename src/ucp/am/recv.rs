@@ -261,6 +261,9 @@ pub fn on_rts(worker: &Worker, bytes: &[u8]) -> Option<()> {
     let head = Head::from_bits(rts.tag);
     let header = rest.get(..head.header_len as usize)?;
     let len = usize::try_from(rts.total).ok()?;
+    if rndv::again::is_known(worker, &rts) {
+        return Some(());
+    }
     let Some(handler) = handler_of(worker, head.id) else {
         refuse(worker, &rts, Error::InvalidParam.into());
         return Some(());

@@ -11,6 +11,8 @@ use super::{Context, RscIndex};
 pub struct OpenIface {
     pub rsc_index: RscIndex,
     pub iface: Rc<dyn Iface>,
+    /// Its address, as peers get it.
+    pub device_addr: Box<[u8]>,
 }
 
 /// What a worker owns of the transports.
@@ -45,7 +47,10 @@ impl Context {
             match md.open_iface(&resource.device, &self.config, params) {
                 Ok(iface) => {
                     let (tl, dev) = (resource.tl_name(), resource.dev_name());
+                    let mut device_addr = Vec::new();
+                    iface.device_address(&mut device_addr);
                     ifaces.push(OpenIface {
+                        device_addr: device_addr.into(),
                         rsc_index: index as RscIndex,
                         iface: fault::wrap(iface, &self.config, tl, dev),
                     });

@@ -5,7 +5,7 @@ use core::cell::Cell;
 
 use smallvec::SmallVec;
 
-use super::RailInfo;
+use super::{AmRail, RailInfo};
 use crate::ucp::context::Context;
 use crate::ucp::select::proto::Threshold;
 use crate::ucp::select::{
@@ -24,6 +24,19 @@ pub struct ZcopyLimits {
     pub max_iov: usize,
     /// Longest header in bytes.
     pub max_header: usize,
+}
+
+impl ZcopyLimits {
+    /// Those of a lane, if it sends from where the bytes are.
+    pub fn of(attr: &IfaceAttr) -> Option<ZcopyLimits> {
+        let can = attr.caps.contains(IfaceCaps::AM_ZCOPY);
+        can.then_some(ZcopyLimits {
+            min: 4096,
+            max: attr.max_zcopy,
+            max_iov: attr.max_iov,
+            max_header: attr.max_zcopy_header,
+        })
+    }
 }
 
 /// How the payload of a rendezvous moves.
@@ -67,6 +80,8 @@ pub struct EpConfig {
     pub peer_errors: bool,
     /// Lanes that share the pieces of a large transfer.
     pub rails: usize,
+    /// Those of messages, best first, where the endpoint itself chooses among several.
+    pub am_rails: SmallVec<[AmRail; 1]>,
     rndv_thresh: usize,
     rndv_thresh_fast: usize,
     pub thresholds: TagThresholds,
@@ -87,15 +102,7 @@ impl EpConfig {
         let short_max = normal
             .short_max
             .filter(|_| am.caps.contains(IfaceCaps::AM_SHORT));
-        let zcopy = am
-            .caps
-            .contains(IfaceCaps::AM_ZCOPY)
-            .then_some(ZcopyLimits {
-                min: 4096,
-                max: am.max_zcopy,
-                max_iov: am.max_iov,
-                max_header: am.max_zcopy_header,
-            });
+        let zcopy = ZcopyLimits::of(am);
         let only_max = am.max_bcopy.saturating_sub(8);
         let put_rail = lanes.rndv_put.zip(put);
         let put_rails = put_rail.map(|(index, attr)| RailInfo::new(index, attr, lanes.am));
@@ -124,6 +131,7 @@ impl EpConfig {
             put_lane_min: put.map_or(usize::MAX, |attr| put_threshold(params, attr)),
             peer_errors: am.caps.contains(IfaceCaps::ERR_PEER),
             rails: 1,
+            am_rails: SmallVec::new(),
             rndv_thresh: normal.rndv_thresh,
             rndv_thresh_fast: fast.rndv_thresh,
             thresholds: normal,
@@ -155,6 +163,7 @@ impl EpConfig {
             put_lane_min: usize::MAX,
             peer_errors: true,
             rails: 1,
+            am_rails: SmallVec::new(),
             rndv_thresh: ROOM,
             rndv_thresh_fast: 256 << 10,
             thresholds: TagThresholds {

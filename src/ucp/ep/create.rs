@@ -8,9 +8,9 @@ use smallvec::{SmallVec, smallvec};
 
 use super::config::proto_params;
 use super::rails::lane_token;
-use super::{Endpoint, EpConfig, EpOptions, ErrorMode, Wired};
+use super::{AmRail, Endpoint, EpConfig, EpOptions, ErrorMode, RailInfo, Wired};
 use crate::ucp::address::WorkerAddress;
-use crate::ucp::context::{Features, RscIndex};
+use crate::ucp::context::{Context, Features, RscIndex};
 use crate::ucp::failover::{self, Overhead, Reliable};
 use crate::ucp::print;
 use crate::ucp::select::{
@@ -20,7 +20,7 @@ use crate::ucp::wire::Origin;
 use crate::ucp::wireup::attempts::{Attempts, Opened, Way};
 use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Result};
-use crate::uct::{self, IfaceAttr};
+use crate::uct::{self, DeviceKind, IfaceAttr, IfaceCaps};
 
 impl Endpoint {
     /// The `conn`-th endpoint to the worker with this address.
@@ -401,6 +401,8 @@ fn local(worker: &Worker) -> SmallVec<[LocalTl<'_>; 8]> {
             tl_name: rsc.tl_name(),
             dev_name: rsc.dev_name(),
             aux: rsc.aux,
+            near: rsc.kind() != DeviceKind::Net,
+            device_addr: &open.device_addr,
             attr: open.iface.attr(),
         })
     });
@@ -426,9 +428,15 @@ fn requirements(worker: &Worker, options: &EpOptions) -> Requirements {
         err_handling: options.mode != ErrorMode::None,
         wakeup: context.has_feature(Features::WAKEUP),
         ppn: context.params.estimated_num_ppn,
-        max_am_rails: 1,
+        max_am_rails: most_rails(context),
+        spread_near: context.config.get("MAX_RNDV_RAILS").is_some(),
         failover: false,
     }
+}
+
+/// Lanes that large transfers may be spread over.
+fn most_rails(context: &Context) -> usize {
+    (context.config.uint("MAX_RNDV_RAILS") as usize).max(1)
 }
 
 /// `ways`: others for active messages. An error comes with the way that can't be opened.
@@ -470,6 +478,27 @@ fn open(
         }
     }
     wired(worker, address, chosen, lanes, attempts).map_err(|error| (None, error))
+}
+
+/// Lanes share large transfers.
+fn share<'a>(config: &mut EpConfig, chosen: &Lanes, attr: impl Fn(u8) -> Option<&'a IfaceAttr>) {
+    let lanes: SmallVec<[(u8, &IfaceAttr, f64); 4]> = chosen
+        .am_bw
+        .iter()
+        .filter_map(|lane| {
+            let attr = attr(*lane)?;
+            Some((*lane, attr, cost::bandwidth(&attr.perf, 1)))
+        })
+        .collect();
+    config.rails = lanes.len();
+    config.am_rails = AmRail::all(lanes.iter().copied());
+    if config.put_rails.iter().any(|rail| rail.keyed) {
+        let keyed = |attr: &IfaceAttr| attr.caps.contains(IfaceCaps::PUT_KEYED);
+        let rails = lanes.iter().filter(|(_, attr, _)| keyed(attr));
+        config.put_rails = rails
+            .map(|(lane, attr, _)| RailInfo::new(*lane, attr, chosen.am))
+            .collect();
+    }
 }
 
 /// What follows from the lanes.
@@ -523,6 +552,9 @@ fn wired(
         if chosen.numbered {
             let most = context.config.uint("MAX_RNDV_RAILS") as usize;
             config.rails = chosen.am_bw.len().min(most).max(1);
+            config.put_rails = RailInfo::numbered(chosen.am, am_attr).into_iter().collect();
+        } else if chosen.am_bw.len() > 1 {
+            share(&mut config, chosen, attr);
         }
         config
     });

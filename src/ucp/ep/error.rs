@@ -96,10 +96,11 @@ impl Endpoint {
 
     /// The peer's end is closed, but its worker lives: it is told that this end is given up, since
     /// parts of our messages may have arrived there, and be waiting for the rest.
-    pub fn fail_with_peer(self: &Rc<Self>) {
+    /// The same where a lane beside that of messages has failed.
+    pub fn fail_with_peer(self: &Rc<Self>, error: Error) {
         if self.failed.get().is_none() {
             self.tell_peer.set(true);
-            self.fail(Error::ConnectionReset);
+            self.fail(error);
         }
     }
 

@@ -22,7 +22,7 @@ pub use config::EpConfig;
 pub use create::why_unused;
 pub use error::{ErrorHandler, ErrorMode};
 pub use pending::{Message, Pending};
-pub use rails::{Rail, RailInfo};
+pub use rails::{AmRail, Rail, RailInfo};
 pub use wired::Wired;
 
 use crate::ucp::request::ReqRef;

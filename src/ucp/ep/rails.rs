@@ -4,8 +4,11 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
+use super::config::ZcopyLimits;
 use super::{Endpoint, ErrorMode};
-use crate::ucp::select::LaneIdx;
+use crate::ucp::select::{LaneIdx, cost};
+use crate::ucp::wire::rndv::PutTo;
+use crate::ucp::worker::tally::up;
 use crate::ucs::status::Error;
 use crate::uct::{self, IfaceAttr, IfaceCaps};
 
@@ -20,8 +23,46 @@ pub(in crate::ucp) fn split_token(token: u64) -> (u64, Option<LaneIdx>) {
     (token & (u64::MAX >> 8), lane.checked_sub(1))
 }
 
+/// What a lane that shares messages with others is like.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct AmRail {
+    pub index: LaneIdx,
+    pub zcopy: Option<ZcopyLimits>,
+    pub bcopy_max: usize,
+    /// Its part of the bandwidth of all.
+    pub share: f64,
+}
+
+impl AmRail {
+    /// `lanes`: index, attributes and bytes per second of each.
+    pub fn all<'a>(
+        lanes: impl Iterator<Item = (LaneIdx, &'a IfaceAttr, f64)> + Clone,
+    ) -> SmallVec<[AmRail; 1]> {
+        let sum: f64 = lanes.clone().map(|(_, _, bandwidth)| bandwidth).sum();
+        let rail = |(index, attr, bandwidth): (LaneIdx, &IfaceAttr, f64)| AmRail {
+            index,
+            zcopy: ZcopyLimits::of(attr),
+            bcopy_max: attr.max_bcopy,
+            share: bandwidth / sum.max(1.0),
+        };
+        lanes.map(rail).collect()
+    }
+
+    /// Where bytes go next: rails by what each has taken already, the one that is done first first.
+    pub fn order(rails: &[AmRail], taken: &[usize]) -> SmallVec<[usize; 4]> {
+        let mut order: SmallVec<[usize; 4]> = (0..rails.len()).collect();
+        let load = |i: &usize| match (rails.get(*i), taken.get(*i)) {
+            (Some(rail), Some(taken)) => *taken as f64 / rail.share.max(1e-9),
+            (Some(_), None) => 0.0,
+            _ => f64::INFINITY,
+        };
+        order.sort_by(|a, b| load(a).total_cmp(&load(b)));
+        order
+    }
+}
+
 /// What a lane that writes the peer's memory is like.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RailInfo {
     pub index: LaneIdx,
     /// The peer's process writes, if the key allows it; otherwise the kernel does.
@@ -31,6 +72,8 @@ pub struct RailInfo {
     pub max_iov: usize,
     /// Most bytes of a put.
     pub max_len: usize,
+    /// Bytes per second.
+    pub bandwidth: f64,
 }
 
 impl RailInfo {
@@ -45,7 +88,23 @@ impl RailInfo {
             ordered: !keyed || index == am,
             max_iov: attr.max_iov.max(1),
             max_len: attr.max_rma.max(1),
+            bandwidth: cost::bandwidth(&attr.perf, 1),
         }
+    }
+
+    /// Lanes that replace each other write by messages, which complete when they have arrived.
+    pub fn numbered(index: LaneIdx, attr: &IfaceAttr) -> Option<RailInfo> {
+        /// Bytes of one message, so that rails get their share and little is sent twice.
+        const LONGEST: usize = 1 << 20;
+        let can = attr.caps.contains(IfaceCaps::AM_ZCOPY) && attr.max_zcopy_header >= PutTo::LEN;
+        can.then(|| RailInfo {
+            index,
+            keyed: true,
+            ordered: true,
+            max_iov: attr.max_iov.max(1),
+            max_len: attr.max_zcopy.clamp(1, LONGEST),
+            bandwidth: cost::bandwidth(&attr.perf, 1),
+        })
     }
 }
 
@@ -88,6 +147,9 @@ impl Endpoint {
 
     /// Takes a lane out of use. Returns how many are left.
     pub fn lose_lane(&self, lane: LaneIdx) -> usize {
+        if self.is_alive(lane) {
+            up(&self.worker.tally.lost);
+        }
         self.lost.set(self.lost.get() | 1 << lane);
         let all = 0..self.config().lanes.all.len();
         all.filter(|lane| self.is_alive(*lane as LaneIdx)).count()
@@ -105,7 +167,7 @@ impl Endpoint {
     /// out of use.
     pub(in crate::ucp) fn lane_failed(self: &Rc<Self>, lane: LaneIdx, error: Error) {
         if self.error_mode() != ErrorMode::Failover || lane == self.config().lanes.am {
-            return self.fail(error);
+            return self.fail_with_peer(error);
         }
         if self.is_alive(lane) {
             self.lose_lane(lane);

@@ -29,6 +29,13 @@ const VARS: &[Variable] = &[
         Kind::MemUnits,
         "Bytes per endpoint that may wait for the peer's acknowledgement.",
     ),
+    var(
+        "STATS",
+        "",
+        Kind::Text,
+        "Where a worker writes at its end what was lost, sent again, dropped and restarted:\n\
+         stdout, stderr, or file:PATH (%p: the process). Nowhere if empty.",
+    ),
 ];
 
 /// Not in UCX.

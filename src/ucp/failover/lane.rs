@@ -5,8 +5,9 @@ use smallvec::SmallVec;
 use super::kept::{Kept, Label};
 use super::{Reliable, Waiting};
 use crate::ucp::replay::Channel;
-use crate::ucp::wire::am;
 use crate::ucp::wire::numbered::{Numbered, Say};
+use crate::ucp::wire::rndv::PutTo;
+use crate::ucp::wire::{Writer, am};
 use crate::ucs::status::{Error, Result};
 use crate::uct::{Ep, IoVec, Post, Which};
 
@@ -68,7 +69,7 @@ impl Reliable {
             return Err(Error::ConnectionReset);
         }
         let channel = match id {
-            am::RNDV_DATA => Channel::Bulk,
+            am::RNDV_DATA | am::RNDV_PUT => Channel::Bulk,
             _ => Channel::Ordered,
         };
         let label = Label {
@@ -139,6 +140,17 @@ impl Ep for Reliable {
 
     fn am_zcopy(&self, id: u8, header: &[u8], iov: &[IoVec], token: u64) -> Result<Post> {
         self.in_place(id, header, iov, token)
+    }
+
+    /// A message that the peer carries out. It completes when that is done.
+    fn put_zcopy(&self, iov: &[IoVec], remote: u64, rkey: u64, token: u64) -> Result<Post> {
+        let mut header = [0; PutTo::LEN];
+        let to = PutTo {
+            key: rkey,
+            address: remote,
+        };
+        to.encode(&mut Writer::new(&mut header));
+        self.in_place(am::RNDV_PUT, &header, iov, token)
     }
 
     /// All that was sent before has arrived, by whatever lane.

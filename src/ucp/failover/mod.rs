@@ -213,6 +213,9 @@ impl Reliable {
 impl Drop for Reliable {
     fn drop(&mut self) {
         let counts = self.link.get_mut().counts;
+        if let Some(worker) = self.worker.upgrade() {
+            worker.tally.add(counts);
+        }
         if counts.deaths != 0 || counts.duplicates != 0 {
             crate::ucs_info!(
                 "failover to worker {:x}: {} lanes lost, {} messages sent again, {} duplicates dropped",

@@ -12,6 +12,7 @@ use crate::ucp::replay::{Channel, Link};
 use crate::ucp::wire::numbered::Say;
 use crate::ucp::wire::{am, wireup};
 use crate::ucp::worker::Worker;
+use crate::ucp::worker::tally::{Tally, up};
 use crate::ucs::status::{Error, Result};
 use crate::uct::{Ep, EpParams, IfaceCaps, Post, Vitals};
 
@@ -44,6 +45,8 @@ pub struct Rail {
     since: Cell<Option<Instant>>,
     /// Times in a row that it was lost without having been proven.
     failures: Cell<u32>,
+    /// It was lost, and isn't in use again yet.
+    was_lost: Cell<bool>,
 }
 
 /// For how long nothing has moved.
@@ -77,6 +80,7 @@ impl Rail {
             stall: Cell::default(),
             since: Cell::new(None),
             failures: Cell::new(0),
+            was_lost: Cell::new(false),
         }
     }
 
@@ -105,6 +109,12 @@ impl Rail {
 }
 
 impl Reliable {
+    fn count(&self, which: impl Fn(&Tally) -> &Cell<u64>) {
+        if let Some(worker) = self.worker.upgrade() {
+            up(which(&worker.tally));
+        }
+    }
+
     /// The lanes to be tried for the next message of a channel, best first.
     pub(super) fn order(&self, link: &Link<Kept, Held>, channel: Channel) -> SmallVec<[u8; 4]> {
         let live = link.lanes.all_live().map(|id| id.lane);
@@ -192,6 +202,8 @@ impl Reliable {
         };
         let Some(lane) = rail.lane.take() else { return };
         drop(lane);
+        rail.was_lost.set(true);
+        self.count(|tally| &tally.lost);
         rail.since.set(Some(Instant::now()));
         rail.failures.set(rail.failures.get() + 1);
         let hope = {
@@ -229,6 +241,9 @@ impl Reliable {
     pub(super) fn lane_proven(&self, index: u8) {
         if let Some(rail) = self.rails.get(usize::from(index)) {
             rail.failures.set(0);
+            if rail.was_lost.take() {
+                self.count(|tally| &tally.again);
+            }
         }
         let had_none = self.first.get().is_none();
         crate::ucs_diag!("lane {index} to worker {:x} is in use", self.peer.worker);

@@ -12,6 +12,7 @@ use std::fmt::Write;
 
 use crate::ucp::context::{Context, Features, RscIndex};
 use crate::ucp::select::{Lanes, ProtoParams, SendClass};
+use crate::ucs::log::glob_match;
 
 pub use endpoint::endpoint;
 pub use lanes::{Scope, config_name, used_transports};
@@ -105,18 +106,20 @@ pub fn ep_info(info: &EpInfo<'_>) -> String {
         );
     }
     out.push_str("#\n");
-    for line in protocols(info).lines() {
-        let _ = writeln!(out, "# {line}");
+    for table in protocols(info) {
+        for line in table.text.lines() {
+            let _ = writeln!(out, "# {line}");
+        }
     }
     out
 }
 
 /// The tables of protocols of an endpoint.
-fn protocols(info: &EpInfo<'_>) -> String {
+fn protocols(info: &EpInfo<'_>) -> Vec<table::Table> {
     let Some(params) = &info.protocols else {
-        return String::new();
+        return Vec::new();
     };
-    let mut out = String::new();
+    let mut out = Vec::new();
     if info.context.has_feature(Features::TAG) {
         out.extend(CLASSES.map(|class| table::tag(info, params, class)));
     }
@@ -128,23 +131,29 @@ fn protocols(info: &EpInfo<'_>) -> String {
     out
 }
 
-/// Prints the tables of protocols of a new endpoint configuration, if `UCX_PROTO_INFO` says so.
-pub fn proto_info(info: &EpInfo<'_>) {
-    let wanted = match info.context.config.text("PROTO_INFO") {
+/// Whether `UCX_PROTO_INFO` wants the table with this title.
+fn is_wanted(wanted: &str, title: &str) -> bool {
+    match wanted {
         "n" | "no" | "0" | "off" => false,
         "auto" => crate::ucs::log::enabled(crate::ucs::log::Level::Debug),
-        "y" | "yes" | "1" | "on" | "used" => true,
-        // A pattern for the names of operations that there are tables of.
-        pattern => [
-            "tagged message by ucp_tag_send*",
-            "active message by ucp_am_send*",
-        ]
-        .iter()
-        .any(|name| name.contains(pattern.trim_matches('*'))),
-    };
-    if wanted {
-        for line in protocols(info).lines() {
-            crate::ucs::log::print_compact(line);
+        "y" | "yes" | "1" | "on" => true,
+        // Variants of an operation that a program seldom asks for.
+        "used" => !title.contains('(') && !title.contains("reply flag"),
+        pattern => title.contains(pattern) || glob_match(pattern.as_bytes(), title.as_bytes()),
+    }
+}
+
+/// Prints the tables of protocols of a new endpoint configuration, if `UCX_PROTO_INFO` says so, and
+/// under each the reasons.
+pub fn proto_info(info: &EpInfo<'_>) {
+    let wanted = info.context.config.text("PROTO_INFO");
+    if !is_wanted(wanted, "") && matches!(wanted, "n" | "no" | "0" | "off" | "auto") {
+        return;
+    }
+    for table in protocols(info) {
+        if is_wanted(wanted, &table.title) {
+            let lines = table.text.lines().chain(table.reasons.lines());
+            lines.for_each(crate::ucs::log::print_compact);
         }
     }
 }

@@ -16,8 +16,16 @@ pub struct Row {
     pub config: String,
 }
 
+/// A table, and the reason for each of its ranges.
+pub struct Table {
+    /// Of the operation.
+    pub title: String,
+    pub text: String,
+    pub reasons: String,
+}
+
 /// The table of tagged sends of an endpoint.
-pub fn tag(info: &EpInfo<'_>, params: &ProtoParams<'_>, class: SendClass) -> String {
+pub fn tag(info: &EpInfo<'_>, params: &ProtoParams<'_>, class: SendClass) -> Table {
     let title = format!(
         "tagged message by ucp_tag_send*{} from host memory",
         class.suffix()
@@ -26,7 +34,7 @@ pub fn tag(info: &EpInfo<'_>, params: &ProtoParams<'_>, class: SendClass) -> Str
 }
 
 /// The table of active messages of an endpoint, of those that let the receiver `reply` or others.
-pub fn am(info: &EpInfo<'_>, params: &ProtoParams<'_>, class: SendClass, reply: bool) -> String {
+pub fn am(info: &EpInfo<'_>, params: &ProtoParams<'_>, class: SendClass, reply: bool) -> Table {
     let with_reply = if reply { " with reply flag" } else { "" };
     let title = format!(
         "active message by ucp_am_send*{with_reply}{} from host memory",
@@ -52,12 +60,22 @@ fn messages(
     class: SendClass,
     title: String,
     describe: impl Fn(Protocol) -> String,
-) -> String {
-    let titles = [config_name(info.context, info.scope, info.cfg_index), title];
+) -> Table {
+    let titles = [
+        config_name(info.context, info.scope, info.cfg_index),
+        title.clone(),
+    ];
     let mut min = 0;
+    let mut reasons = String::new();
     let rows: Vec<Row> = tag_ranges(params, class)
         .into_iter()
         .map(|range| {
+            reasons.push_str(&format!(
+                "  {:>14}  {}: {}\n",
+                self::range(min, range.max),
+                describe(range.proto),
+                range.reason.text()
+            ));
             let row = Row {
                 min,
                 max: range.max,
@@ -68,7 +86,11 @@ fn messages(
             row
         })
         .collect();
-    render(&titles, &rows)
+    Table {
+        title,
+        text: render(&titles, &rows),
+        reasons,
+    }
 }
 
 /// A question mark tells that the receiver decides in the end.
@@ -78,6 +100,11 @@ fn describe(proto: Protocol) -> String {
 }
 
 fn lane_text(info: &EpInfo<'_>, proto: Protocol) -> String {
+    if let Protocol::RndvAm = proto
+        && info.lanes.am_bw.len() > 1
+    {
+        return rails_text(info);
+    }
     let lane: Option<LaneIdx> = match proto {
         Protocol::RndvGet | Protocol::RndvGetPpln => info.lanes.rndv_get,
         Protocol::RndvPut | Protocol::RndvPutPpln => info.lanes.rndv_put,
@@ -87,6 +114,20 @@ fn lane_text(info: &EpInfo<'_>, proto: Protocol) -> String {
     spec.map_or_else(String::new, |spec| {
         lanes::resource(info.context, spec.rsc_index)
     })
+}
+
+/// `50% on tcp/a0 and 50% on tcp/a1`.
+fn rails_text(info: &EpInfo<'_>) -> String {
+    let specs = info.lanes.am_bw.iter();
+    let specs: Vec<_> = specs
+        .filter_map(|lane| info.lanes.all.get(usize::from(*lane)))
+        .collect();
+    let percent = 100 / specs.len().max(1);
+    let parts = specs.iter().map(|spec| {
+        let name = lanes::resource(info.context, spec.rsc_index);
+        format!("{percent}% on {name}")
+    });
+    parts.collect::<Vec<_>>().join(" and ")
 }
 
 /// Draws a table: titles in a box over the columns, each line without the log's prefix.

@@ -47,6 +47,7 @@ use std::rc::Rc;
 
 use super::verdict::Verdict;
 use crate::ucp::ep::Endpoint;
+use crate::ucp::worker::tally::up;
 use crate::ucs::status::{Error, Result};
 
 /// How far one step of an attempt came.
@@ -254,6 +255,7 @@ impl<S: Stage> Flight<S> {
                     None => return Driven::Waiting(self),
                     Some(Verdict::Restart) => {
                         self.number += 1;
+                        up(&ep.worker().tally.restarts);
                         continue;
                     }
                     Some(Verdict::Complete(error)) => return Driven::Ended(self.stage, error),

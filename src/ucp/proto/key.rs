@@ -36,6 +36,16 @@ impl Counts {
         self.packed == self.released && self.unpacked == self.destroyed
     }
 
+    /// All counts, by name.
+    pub fn all(&self) -> [(&'static str, u64); 4] {
+        [
+            ("packed", self.packed.get()),
+            ("released", self.released.get()),
+            ("unpacked", self.unpacked.get()),
+            ("destroyed", self.destroyed.get()),
+        ]
+    }
+
     /// Keys packed, and unpacked, so far.
     pub fn made(&self) -> (u64, u64) {
         (self.packed.get(), self.unpacked.get())

@@ -1,14 +1,16 @@
 //! The pieces of a payload, each behind a header of its own: from the user's memory where the lane
 //! can and it is worth it, else copied.
 
+use smallvec::SmallVec;
+
 use crate::ucp::dt::SendBuf;
-use crate::ucp::ep::Endpoint;
 use crate::ucp::ep::config::ZcopyLimits;
+use crate::ucp::ep::{AmRail, Endpoint};
 use crate::ucp::proto::Step;
-use crate::ucp::proto::eager::{piece_len, send_piece};
-use crate::ucp::wire::Writer;
+use crate::ucp::proto::eager::{piece_len, send_piece_by};
+use crate::ucp::wire::{Writer, am};
 use crate::ucs::status::Result;
-use crate::uct::Post;
+use crate::uct::{Ep, Post};
 
 /// Longest zero-copy piece.
 const LONGEST: usize = 4 << 20;
@@ -35,12 +37,23 @@ pub struct Payload<'a, const N: usize> {
     pub op: u64,
 }
 
+/// A lane for one piece.
+struct Way<'a> {
+    lane: &'a dyn Ep,
+    zcopy: Option<ZcopyLimits>,
+    bcopy_max: usize,
+    /// Most bytes of a zero-copy piece.
+    longest: usize,
+}
+
 /// How far an attempt has come.
 #[derive(Default)]
 pub struct Pieces {
     offset: usize,
     /// Zero-copy pieces whose completion is to come.
     outstanding: usize,
+    /// Bytes that each rail has taken, where there are several.
+    taken: SmallVec<[usize; 2]>,
 }
 
 impl Pieces {
@@ -49,6 +62,7 @@ impl Pieces {
         Pieces {
             offset,
             outstanding: 0,
+            taken: SmallVec::new(),
         }
     }
 
@@ -94,19 +108,60 @@ impl Pieces {
         payload: &Payload<'_, N>,
         header: &impl Fn(usize, &mut Writer<'_>),
     ) -> Result<Option<usize>> {
+        let config = ep.config();
+        // Pieces of a stream keep their order.
+        if config.am_rails.is_empty() || payload.id != am::RNDV_DATA {
+            let way = Way {
+                lane: ep.am_lane(),
+                zcopy: config.zcopy,
+                bcopy_max: config.bcopy_max,
+                longest: longest(payload.buf.len(), config.rails),
+            };
+            return self.send_by(&way, payload, header);
+        }
+        self.taken.resize(config.am_rails.len(), 0);
+        for index in AmRail::order(&config.am_rails, &self.taken) {
+            let rail = config.am_rails.get(index);
+            let lane = rail.and_then(|rail| ep.lanes().get(usize::from(rail.index)));
+            let (Some(rail), Some(lane)) = (rail, lane) else {
+                continue;
+            };
+            let share = (payload.buf.len() as f64 * rail.share).ceil() as usize;
+            let way = Way {
+                lane: &**lane,
+                zcopy: rail.zcopy,
+                bcopy_max: rail.bcopy_max,
+                longest: share.clamp(SHORTEST, LONGEST),
+            };
+            if let Some(n) = self.send_by(&way, payload, header)? {
+                if let Some(taken) = self.taken.get_mut(index) {
+                    *taken += n;
+                }
+                return Ok(Some(n));
+            }
+        }
+        Ok(None)
+    }
+
+    fn send_by<const N: usize>(
+        &mut self,
+        way: &Way<'_>,
+        payload: &Payload<'_, N>,
+        header: &impl Fn(usize, &mut Writer<'_>),
+    ) -> Result<Option<usize>> {
         let Payload { buf, end, id, op } = *payload;
         let (at, left) = (self.offset, end.saturating_sub(self.offset));
         let worth_it = |limits: &ZcopyLimits| left >= limits.min && limits.max_header >= N;
-        if let Some(limits) = ep.config().zcopy.filter(worth_it)
+        if let Some(limits) = way.zcopy.filter(worth_it)
             && let Some((parts, n)) = buf.pieces(
                 at,
-                piece_len(left, limits.max.min(longest(buf.len(), ep.config().rails))),
+                piece_len(left, limits.max.min(way.longest)),
                 limits.max_iov,
             )
         {
             let mut head = [0; N];
             header(at, &mut Writer::new(&mut head));
-            return Ok(match ep.am_lane().am_zcopy(id, &head, &parts, op)? {
+            return Ok(match way.lane.am_zcopy(id, &head, &parts, op)? {
                 Post::NoResource => None,
                 Post::Done => Some(n),
                 Post::Pending => {
@@ -115,7 +170,7 @@ impl Pieces {
                 }
             });
         }
-        let n = piece_len(left, ep.config().bcopy_max.saturating_sub(N));
-        send_piece(ep, id, N, |w| header(at, w), buf, at, n)
+        let n = piece_len(left, way.bcopy_max.saturating_sub(N));
+        send_piece_by(way.lane, id, N, |w| header(at, w), buf, at, n)
     }
 }

@@ -69,6 +69,8 @@ pub struct Order {
     failure: Cell<Option<Error>>,
     /// As the target: one more than the number of the peer's last request that was served.
     served: Cell<u64>,
+    /// As the receiver: one more than the number of the last message that was announced.
+    announced: Cell<u64>,
     /// As the target: the first error since the peer's last flush.
     pub(super) refused: Cell<Option<Error>>,
 }
@@ -193,6 +195,15 @@ impl Order {
         let fresh = seq >= self.served.get();
         if fresh {
             self.served.set(seq.saturating_add(1));
+        }
+        fresh
+    }
+
+    /// Whether the message with this number is announced for the first time.
+    pub(in crate::ucp) fn announce(&self, seq: u64) -> bool {
+        let fresh = seq >= self.announced.get();
+        if fresh {
+            self.announced.set(seq.saturating_add(1));
         }
         fresh
     }

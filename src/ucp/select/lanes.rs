@@ -42,6 +42,10 @@ pub struct LocalTl<'a> {
     pub dev_name: &'a str,
     /// Only for connecting and auxiliary messages, because the user said so (`tl:aux`).
     pub aux: bool,
+    /// It only leads to this host.
+    pub near: bool,
+    /// Its own address, as peers get it.
+    pub device_addr: &'a [u8],
     pub attr: &'a IfaceAttr,
 }
 
@@ -93,6 +97,9 @@ pub struct Requirements {
     pub ppn: usize,
     /// Most lanes for large transfers by active messages (`UCX_MAX_RNDV_RAILS`).
     pub max_am_rails: usize,
+    /// Inside a host, too: over shared memory and the network at once, or several ways to itself.
+    /// Only a user who asks for it has more from that.
+    pub spread_near: bool,
     /// Lanes replace each other: all that there are, slow ones too, and none that isn't for active
     /// messages.
     pub failover: bool,
@@ -105,6 +112,7 @@ impl Default for Requirements {
             wakeup: false,
             ppn: 1,
             max_am_rails: 1,
+            spread_near: false,
             failover: false,
         }
     }
@@ -350,6 +358,17 @@ fn best_device(pairs: &[Pair], local: &[LocalTl<'_>], remote: &[TlAddress<'_>]) 
     ranked.first().copied()
 }
 
+/// Whether a way stays inside the host: it is memory, or leads to an address of our own.
+fn is_near(pair: Pair, local: &[LocalTl<'_>], remote: &[TlAddress<'_>]) -> bool {
+    let (Some(mine), Some(theirs)) = (at(local, pair.local), at(remote, pair.remote)) else {
+        return false;
+    };
+    mine.near
+        || local
+            .iter()
+            .any(|tl| !tl.near && tl.device_addr == theirs.device_addr)
+}
+
 /// Lanes for large transfers by active messages: the first, and others that add to it because
 /// they use another device, none of them much slower than the first.
 fn add_rails(
@@ -364,11 +383,19 @@ fn add_rails(
     };
     let mut rails: SmallVec<[LaneIdx; 4]> = SmallVec::new();
     let mut used: SmallVec<[(u8, u8); 4]> = SmallVec::new();
-    let enough = ranked.first().map_or(0.0, bandwidth) / 2.0;
+    let enough = match need.spread_near {
+        // What the user wants used is used, unless it would be a burden.
+        true => ranked.first().map_or(0.0, bandwidth) / 16.0,
+        false => ranked.first().map_or(0.0, bandwidth) / 2.0,
+    };
+    let near = ranked
+        .first()
+        .is_some_and(|pair| is_near(*pair, local, remote));
     for pair in ranked.iter() {
         let most = match need.failover {
             true => MAX_LANES,
-            false => need.max_am_rails.clamp(1, MAX_LANES / 2),
+            false if near && !need.spread_near => 1,
+            false => need.max_am_rails.clamp(1, MAX_LANES - 2),
         };
         if rails.len() >= most {
             break;

@@ -210,6 +210,17 @@ pub enum Reason {
     Configured(&'static str),
 }
 
+impl Reason {
+    /// In words.
+    pub fn text(self) -> String {
+        match self {
+            Reason::Fastest => "fastest by the cost model".to_owned(),
+            Reason::OnlyChoice => "nothing else carries these sizes".to_owned(),
+            Reason::Configured(variable) => format!("set by {variable}"),
+        }
+    }
+}
+
 /// A range of sizes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ProtoRange {

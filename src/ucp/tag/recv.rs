@@ -423,6 +423,9 @@ impl Worker {
 pub fn on_rts(worker: &Worker, data: &[u8]) -> Option<()> {
     let (rts, _) = Rts::decode(data)?;
     let total = usize::try_from(rts.total).ok()?;
+    if rndv::again::is_known(worker, &rts) {
+        return Some(());
+    }
     let req = worker.tag.expected.borrow_mut().take_match(rts.tag);
     match req {
         Some(req) => {

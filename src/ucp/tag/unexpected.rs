@@ -119,6 +119,21 @@ impl Unexpected {
         self.queued == 0
     }
 
+    /// A message that waits here was announced again: its receive will answer that. False if it
+    /// isn't here.
+    pub fn rebind(&mut self, again: &Rts) -> bool {
+        for node in &mut self.nodes {
+            if let Some(message) = &mut node.message
+                && let Body::Rndv(rts) = &mut message.body
+                && rts.identity == again.identity
+            {
+                **rts = again.clone();
+                return true;
+            }
+        }
+        false
+    }
+
     /// Appends a message.
     pub fn push(&mut self, message: Message) -> Handle {
         let tag = message.tag;

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod amsg;
+pub mod name;
 pub mod numbered;
 pub mod rma;
 pub mod rndv;
@@ -68,6 +69,8 @@ pub mod am {
     pub const LINK: u8 = 27;
     /// Rendezvous: a put is done.
     pub const ATP: u8 = 29;
+    /// Rendezvous: bytes of a put for exposed memory, over lanes that replace each other.
+    pub const RNDV_PUT: u8 = 30;
 }
 
 /// Reads integers off the front of a header.

@@ -132,6 +132,27 @@ pub enum How {
     Put { address: u64, key: u64 },
 }
 
+/// `RNDV_PUT`: the payload behind this header goes to `address`, if that is exposed under `key`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PutTo {
+    pub key: u64,
+    pub address: u64,
+}
+
+impl PutTo {
+    pub const LEN: usize = 16;
+
+    pub fn encode(&self, w: &mut Writer<'_>) {
+        w.u64(self.key).u64(self.address);
+    }
+
+    pub fn decode(data: &[u8]) -> Option<(PutTo, &[u8])> {
+        let mut r = Reader(data);
+        let (key, address) = (r.u64()?, r.u64()?);
+        Some((PutTo { key, address }, r.0))
+    }
+}
+
 /// Ready to receive: asks for `len` bytes of the payload from `offset` on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rtr {

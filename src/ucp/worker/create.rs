@@ -21,7 +21,7 @@ use crate::ucp::wire::sockaddr::BY_SOCKADDR;
 use crate::ucp::wire::wireup;
 use crate::ucp::wireup::sockaddr::SockaddrWireup;
 use crate::ucs::status::{Error, Result};
-use crate::uct::{DeviceKind, IfaceParams};
+use crate::uct::{DeviceKind, IfaceParams, fault};
 
 /// `ucs_thread_mode_t`
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -139,9 +139,12 @@ impl Worker {
             near_with_errors: Cell::new(false),
             not_yet_wired: Wired::not_yet(),
             links: Links::default(),
+            tally: Default::default(),
+            refused: fault::Registrations::read(&context.config),
             stream_ready: RefCell::default(),
             context,
         });
+        fault::name_messages_by(crate::ucp::wire::name::of);
         worker.collect_event_fds();
         Ok(worker)
     }
@@ -227,6 +230,7 @@ impl Worker {
         for open in &self.ifaces {
             open.iface.shutdown();
         }
+        self.tell_tally();
         match self.keys.is_balanced() {
             true => crate::ucs_debug!("{}: {}", self.name, self.keys),
             false => crate::ucs_diag!("{}: at its end, {}", self.name, self.keys),

@@ -29,6 +29,7 @@ impl Events for Worker {
         match id {
             am::RNDV_DATA => rndv::stream::place(self, header, offset, total),
             am::PUT => rma::target::place(self, header, offset, total),
+            am::RNDV_PUT => rndv::put::place(self, header, offset, total),
             am::NUMBERED => self.place_numbered(header, offset, total),
             _ => Place::Copy,
         }
@@ -38,7 +39,7 @@ impl Events for Worker {
         if id == am::NUMBERED && self.placed_numbered(header, total).is_none() {
             return self.bad_message(id, total);
         }
-        if id == am::PUT {
+        if matches!(id, am::PUT | am::RNDV_PUT) {
             self.hold_placed(None);
         }
         if id == am::RNDV_DATA && rndv::stream::placed(self, header, total).is_none() {
@@ -61,9 +62,7 @@ impl Events for Worker {
         let Some(ep) = req.ep() else { return };
         match req.take_op() {
             Op::Stream(flight) => rndv::stream::completed(self, req, &ep, flight, result),
-            Op::RndvPut(flight) => {
-                rndv::put::settle(self, req, &ep, flight.completed(result, &ep));
-            }
+            Op::RndvPut(flight) => rndv::put::completed(self, req, &ep, flight, result),
             Op::Drain(drain) => drain.completed(req, &ep, result),
             Op::StreamSend(mut flight) => {
                 flight.account(|_, attempt| attempt.completed());
@@ -122,6 +121,7 @@ impl Worker {
             am::ATS | am::SYNC_ACK => rndv::on_answer(self, data),
             am::RNDV_DATA => rndv::stream::on_data(self, data),
             am::ATP => rndv::on_atp(self, data),
+            am::RNDV_PUT => rndv::put::on_put(self, data),
             am::RNDV_ABORT => rndv::on_abort(self, data),
             am::AM_FIRST => crate::ucp::am::recv::on_first(self, data),
             am::AM_MIDDLE => crate::ucp::am::recv::on_middle(self, data),

@@ -11,6 +11,7 @@ mod ops;
 mod origins;
 mod peers;
 mod progress;
+pub(in crate::ucp) mod tally;
 mod wakeup;
 
 use core::cell::{Cell, RefCell};
@@ -155,6 +156,10 @@ pub struct Worker {
     not_yet_wired: Wired,
     /// Connections whose messages are numbered.
     pub(in crate::ucp) links: Links,
+    /// What failover has had to do.
+    pub(in crate::ucp) tally: tally::Tally,
+    /// Registrations that are refused on purpose.
+    pub(in crate::ucp) refused: crate::uct::fault::Registrations,
     /// Tokens of endpoints that have stream data.
     pub(in crate::ucp) stream_ready: RefCell<VecDeque<u64>>,
 }

@@ -90,6 +90,11 @@ impl Worker {
         self.ops.borrow().get(id)
     }
 
+    /// The ids of all operations.
+    pub fn op_ids(&self) -> Vec<u64> {
+        self.ops.borrow().ids()
+    }
+
     /// Ends an operation: its id dies, what it owned is let go, flushes are told, and the user.
     pub fn finish(&self, req: ReqRef, result: Result<()>) {
         req.drop_op();

@@ -130,14 +130,14 @@ impl Worker {
         ep.set_announced(false);
         ep.set_peer_stopped();
         if aborted && ep.awaits_peer() {
-            return ep.fail_with_peer();
+            return ep.fail_with_peer(Error::ConnectionReset);
         }
         ep.peer_has_closed();
         if ep.is_owned() && ep.error_mode() != ErrorMode::None {
             // To a user who handles errors the end of the connection is one; but between workers
             // that know each other by their addresses, an orderly close concerns one side only.
             if aborted || origin.conn & BY_SOCKADDR != 0 {
-                ep.fail_with_peer();
+                ep.fail_with_peer(Error::ConnectionReset);
             }
         }
         if ep.failure().is_none() && ep.awaits_peer() {

@@ -10,6 +10,18 @@ const VARS: &[Variable] = &[
         "Lanes that faults are injected into: transports, transport/device, or all.",
     ),
     var(
+        "MESSAGES",
+        "",
+        Kind::Array(&Kind::Text),
+        "Kinds of messages that count (rts, rtr, ats, atp, rndv_data, rndv_put, ...); empty for all.",
+    ),
+    var(
+        "REGISTRATION",
+        "",
+        Kind::Array(&Kind::Text),
+        "Numbers, from 1, of registrations of a user's buffer for a transfer that are refused.",
+    ),
+    var(
         "SEND",
         "",
         Kind::Array(&Kind::Text),
@@ -25,7 +37,8 @@ const VARS: &[Variable] = &[
         "LATE_COMPLETION",
         "",
         Kind::Array(&Kind::Text),
-        "Numbers of operations that are carried out and complete with an error all the same.",
+        "Numbers of operations that are carried out and complete with an error all the same. With\n\
+         UCX_FAULT_MESSAGES this includes those that end as soon as they are posted.",
     ),
     var(
         "BYTES",

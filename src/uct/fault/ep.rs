@@ -8,7 +8,7 @@ use crate::ucs::status::{Error, Result};
 use crate::uct::ep::{Ep, IoVec, IoVecMut, Post, Vitals, Which};
 
 use super::plan::Fate;
-use super::{Shared, Told};
+use super::{Shared, Told, name_of};
 
 /// What outlives the endpoint for as long as something is to be told of it.
 pub struct Lane {
@@ -20,6 +20,9 @@ pub struct Lane {
     pub told: Cell<bool>,
     /// Tokens of operations that are under way.
     pending: RefCell<Vec<u64>>,
+    /// A message whose fate is to pass, and that the lane has no room for yet: it was packed to see
+    /// what it is.
+    held: RefCell<Option<(u8, Vec<u8>)>>,
     /// Since when an operation has waited for [`super::plan::Plan::delay`].
     since: Cell<Option<Instant>>,
 }
@@ -33,8 +36,22 @@ impl Lane {
             dead: Cell::new(None),
             told: Cell::new(false),
             pending: RefCell::default(),
+            held: RefCell::default(),
             since: Cell::new(None),
         }
+    }
+
+    /// Sends the message that is held. False if it still is.
+    pub fn send_held(&self) -> bool {
+        let mut held = self.held.borrow_mut();
+        let (Some((id, bytes)), Some(inner)) = (&*held, self.inner()) else {
+            return true;
+        };
+        if self.dead.get().is_none() && send_bytes(&*inner, *id, bytes) == Ok(Post::NoResource) {
+            return false;
+        }
+        *held = None;
+        true
     }
 
     fn inner(&self) -> Option<Rc<dyn Ep>> {
@@ -44,6 +61,14 @@ impl Lane {
     /// An operation has ended.
     pub fn ended(&self, token: u64) {
         self.pending.borrow_mut().retain(|other| *other != token);
+    }
+
+    /// The lane is dead, but what it has taken arrives.
+    fn end(self: &Rc<Self>, error: Error) {
+        if self.dead.replace(Some(error)).is_none() {
+            crate::ucs_diag!("fault injection: a lane ends: {error}");
+            self.shared.tell(Told::Failed(self.clone(), error));
+        }
     }
 
     /// The lane is dead: what is under way fails, then the endpoint.
@@ -66,6 +91,16 @@ impl Lane {
     }
 }
 
+fn send_bytes(lane: &dyn Ep, id: u8, bytes: &[u8]) -> Result<Post> {
+    lane.am_bcopy(id, bytes.len(), &mut |to| match to.get_mut(..bytes.len()) {
+        Some(to) => {
+            to.copy_from_slice(bytes);
+            bytes.len()
+        }
+        None => 0,
+    })
+}
+
 pub struct FaultEp(Rc<Lane>);
 
 impl FaultEp {
@@ -73,31 +108,47 @@ impl FaultEp {
         FaultEp(lane)
     }
 
-    /// One operation of `bytes`, with its token if it can complete later.
+    /// The lane below, if it may be given something now.
+    fn ready(&self) -> Result<Option<Rc<dyn Ep>>> {
+        let lane = &self.0;
+        if let Some(error) = lane.dead.get() {
+            return Err(error);
+        }
+        let inner = lane.inner().ok_or(Error::NotConnected)?;
+        Ok((!self.waits() && lane.send_held()).then_some(inner))
+    }
+
+    /// One operation of this `kind` and of `bytes`, with its token if it can complete later.
     fn post(
         &self,
+        kind: &str,
+        bytes: usize,
+        token: Option<u64>,
+        post: impl FnOnce(&dyn Ep) -> Result<Post>,
+    ) -> Result<Post> {
+        match self.ready()? {
+            Some(inner) => self.decide(&inner, kind, bytes, token, post),
+            None => Ok(Post::NoResource),
+        }
+    }
+
+    fn decide(
+        &self,
+        inner: &Rc<dyn Ep>,
+        kind: &str,
         bytes: usize,
         token: Option<u64>,
         post: impl FnOnce(&dyn Ep) -> Result<Post>,
     ) -> Result<Post> {
         let lane = &self.0;
-        if let Some(error) = lane.dead.get() {
-            return Err(error);
-        }
-        let Some(inner) = lane.inner() else {
-            return Err(Error::NotConnected);
-        };
-        if self.waits() {
-            return Ok(Post::NoResource);
-        }
         let plan = &lane.shared.plan;
         let error = Error::ConnectionReset;
-        match plan.next(bytes, token.is_some()) {
+        match plan.next_of(kind, bytes, token.is_some()) {
             Fate::Pass => {
-                let result = post(&*inner);
+                let result = post(&**inner);
                 match (result, token) {
                     (Ok(Post::Pending), Some(token)) => lane.pending.borrow_mut().push(token),
-                    (Ok(Post::NoResource) | Err(_), _) => plan.undo(bytes),
+                    (Ok(Post::NoResource) | Err(_), _) => plan.undo(kind, bytes),
                     _ => {}
                 }
                 result
@@ -107,23 +158,35 @@ impl FaultEp {
                 Err(error)
             }
             Fate::Fail => {
-                let token = token.unwrap_or_default();
-                lane.shared.tell(Told::Completed(token, Err(error)));
+                if let Some(token) = token {
+                    lane.shared.tell(Told::Completed(token, Err(error)));
+                }
                 lane.kill(error);
-                Ok(Post::Pending)
+                Ok(if token.is_some() {
+                    Post::Pending
+                } else {
+                    Post::Done
+                })
             }
             Fate::FailLate => {
-                let token = token.unwrap_or_default();
-                match post(&*inner)? {
+                let Some(token) = token else {
+                    // It is to arrive: the lane ends without being cut.
+                    let result = post(&**inner)?;
+                    match result {
+                        Post::NoResource => plan.undo(kind, bytes),
+                        _ => lane.end(error),
+                    }
+                    return Ok(result);
+                };
+                match post(&**inner)? {
                     Post::NoResource => {
-                        plan.undo(bytes);
+                        plan.undo(kind, bytes);
                         return Ok(Post::NoResource);
                     }
                     Post::Done => {
                         lane.shared.tell(Told::Completed(token, Err(error)));
                         // What was sent is to arrive: the lane ends without being cut.
-                        lane.dead.set(Some(error));
-                        lane.shared.tell(Told::Failed(lane.clone(), error));
+                        lane.end(error);
                     }
                     Post::Pending => lane.shared.doomed.borrow_mut().push((token, lane.clone())),
                 }
@@ -158,7 +221,8 @@ fn total(iov: &[IoVec]) -> usize {
 
 impl Ep for FaultEp {
     fn am_short(&self, id: u8, header: u64, payload: &[u8]) -> Result<Post> {
-        self.post(8 + payload.len(), None, |ep| {
+        let kind = name_of(id, &header.to_ne_bytes());
+        self.post(kind, 8 + payload.len(), None, |ep| {
             ep.am_short(id, header, payload)
         })
     }
@@ -169,31 +233,51 @@ impl Ep for FaultEp {
         max_len: usize,
         pack: &mut dyn FnMut(&mut [u8]) -> usize,
     ) -> Result<Post> {
-        self.post(max_len, None, |ep| ep.am_bcopy(id, max_len, pack))
+        let lane = &self.0;
+        if !lane.shared.plan.is_choosy() {
+            return self.post("", max_len, None, |ep| ep.am_bcopy(id, max_len, pack));
+        }
+        let Some(inner) = self.ready()? else {
+            return Ok(Post::NoResource);
+        };
+        let mut bytes = vec![0; max_len];
+        let len = pack(&mut bytes).min(max_len);
+        bytes.truncate(len);
+        let kind = name_of(id, &bytes);
+        self.decide(&inner, kind, len, None, |ep| {
+            match send_bytes(ep, id, &bytes)? {
+                Post::NoResource => {
+                    *lane.held.borrow_mut() = Some((id, bytes));
+                    Ok(Post::Done)
+                }
+                post => Ok(post),
+            }
+        })
     }
 
     fn am_zcopy(&self, id: u8, header: &[u8], iov: &[IoVec], token: u64) -> Result<Post> {
-        self.post(header.len() + total(iov), Some(token), |ep| {
+        let kind = name_of(id, header);
+        self.post(kind, header.len() + total(iov), Some(token), |ep| {
             ep.am_zcopy(id, header, iov, token)
         })
     }
 
     fn get_zcopy(&self, iov: &[IoVecMut], remote: u64, rkey: u64, token: u64) -> Result<Post> {
         let bytes = iov.iter().map(|part| part.len).sum();
-        self.post(bytes, Some(token), |ep| {
+        self.post("get", bytes, Some(token), |ep| {
             ep.get_zcopy(iov, remote, rkey, token)
         })
     }
 
     fn put_zcopy(&self, iov: &[IoVec], remote: u64, rkey: u64, token: u64) -> Result<Post> {
-        self.post(total(iov), Some(token), |ep| {
+        self.post("put", total(iov), Some(token), |ep| {
             ep.put_zcopy(iov, remote, rkey, token)
         })
     }
 
     fn get_leased(&self, iov: &[IoVecMut], remote: u64, lease: u64, token: u64) -> Result<Post> {
         let bytes = iov.iter().map(|part| part.len).sum();
-        self.post(bytes, Some(token), |ep| {
+        self.post("get", bytes, Some(token), |ep| {
             ep.get_leased(iov, remote, lease, token)
         })
     }
@@ -205,6 +289,12 @@ impl Ep for FaultEp {
         let Some(inner) = self.0.inner() else {
             return Err(Error::NotConnected);
         };
+        if !self.0.send_held() {
+            return Ok(Post::NoResource);
+        }
+        if self.0.shared.plan.is_choosy() {
+            return self.post("flush", 0, Some(token), |ep| ep.flush(token));
+        }
         let result = inner.flush(token);
         if result == Ok(Post::Pending) {
             self.0.pending.borrow_mut().push(token);

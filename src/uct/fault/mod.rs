@@ -13,11 +13,13 @@ mod plan;
 mod tests;
 
 pub use config::FAULT;
+pub use plan::Registrations;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
 use std::rc::{Rc, Weak};
+use std::sync::OnceLock;
 
 use crate::ucs::config::Config;
 use crate::ucs::status::{Error, Result};
@@ -34,6 +36,20 @@ pub fn wrap(iface: Rc<dyn Iface>, config: &Config, tl: &str, device: &str) -> Rc
         Some(plan) => Rc::new(FaultIface::new(iface, plan)),
         None => iface,
     }
+}
+
+/// What a message is called, from its id and its first bytes. Those who send messages know.
+pub type Namer = fn(u8, &[u8]) -> &'static str;
+
+static NAMER: OnceLock<Namer> = OnceLock::new();
+
+/// Says how messages are called in `UCX_FAULT_MESSAGES`.
+pub fn name_messages_by(namer: Namer) {
+    NAMER.get_or_init(|| namer);
+}
+
+fn name_of(id: u8, head: &[u8]) -> &'static str {
+    NAMER.get().map_or("", |namer| namer(id, head))
 }
 
 /// An event that is made up, or held back.
@@ -88,6 +104,18 @@ impl Shared {
             .iter()
             .filter_map(Weak::upgrade)
             .for_each(|lane| lane.ended(token));
+    }
+
+    /// Messages that a lane had no room for.
+    fn send_held(&self) {
+        if !self.plan.is_choosy() {
+            return;
+        }
+        let lanes = self.lanes.borrow().clone();
+        let lanes = lanes.iter().filter_map(Weak::upgrade);
+        lanes.for_each(|lane| {
+            lane.send_held();
+        });
     }
 
     fn lane_of(&self, token: u64) -> Option<Rc<Lane>> {
@@ -184,6 +212,7 @@ impl Iface for FaultIface {
             shared: &self.shared,
             events,
         };
+        self.shared.send_held();
         let mut count = self.inner.progress(&filter);
         loop {
             let next = self.shared.queue.borrow_mut().pop_front();

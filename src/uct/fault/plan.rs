@@ -31,9 +31,38 @@ pub enum Fate {
     FailLate,
 }
 
+/// Registrations that are refused, counted over a context.
+#[derive(Debug, Default)]
+pub struct Registrations {
+    refused: Nth,
+    count: Cell<u64>,
+}
+
+impl Registrations {
+    /// Those that the configuration wants refused.
+    pub fn read(config: &Config) -> Registrations {
+        Registrations {
+            refused: Nth::parse(&config.list("FAULT_REGISTRATION")),
+            count: Cell::new(0),
+        }
+    }
+
+    /// Whether the next one is refused.
+    pub fn refuses_next(&self) -> bool {
+        if self.refused.0.is_empty() {
+            return false;
+        }
+        let n = self.count.get() + 1;
+        self.count.set(n);
+        self.refused.hits(n)
+    }
+}
+
 /// The faults of one interface. Numbers count the operations of all its endpoints.
 #[derive(Debug, Default)]
 pub struct Plan {
+    /// Kinds of messages that count; empty: all operations do.
+    kinds: Vec<String>,
     send: Nth,
     completion: Nth,
     late: Nth,
@@ -58,6 +87,7 @@ impl Plan {
         let delay = Duration::try_from_secs_f64(config.time("FAULT_DELAY")).ok();
         let bytes = config.size("FAULT_BYTES");
         Some(Plan {
+            kinds: config.list("FAULT_MESSAGES"),
             send: Nth::parse(&config.list("FAULT_SEND")),
             completion: Nth::parse(&config.list("FAULT_COMPLETION")),
             late: Nth::parse(&config.list("FAULT_LATE_COMPLETION")),
@@ -67,8 +97,21 @@ impl Plan {
         })
     }
 
+    /// Whether only some kinds of messages count.
+    pub fn is_choosy(&self) -> bool {
+        !self.kinds.is_empty()
+    }
+
+    /// Decides about the next operation if its kind counts.
+    pub fn next_of(&self, kind: &str, bytes: usize, completes: bool) -> Fate {
+        if self.is_choosy() && !self.kinds.iter().any(|name| name == kind) {
+            return Fate::Pass;
+        }
+        self.next(bytes, completes || self.is_choosy())
+    }
+
     /// Decides about the next operation, of `bytes`. `completes`: it can complete later.
-    pub fn next(&self, bytes: usize, completes: bool) -> Fate {
+    fn next(&self, bytes: usize, completes: bool) -> Fate {
         let n = self.count.get() + 1;
         self.count.set(n);
         let sent = self.sent.get() + bytes as u64;
@@ -89,8 +132,11 @@ impl Plan {
         }
     }
 
-    /// The last operation was not accepted: it comes again.
-    pub fn undo(&self, bytes: usize) {
+    /// The last operation, of this kind, was not accepted: it comes again.
+    pub fn undo(&self, kind: &str, bytes: usize) {
+        if self.is_choosy() && !self.kinds.iter().any(|name| name == kind) {
+            return;
+        }
         self.count.set(self.count.get().saturating_sub(1));
         self.sent.set(self.sent.get().saturating_sub(bytes as u64));
     }
@@ -137,11 +183,35 @@ mod tests {
     }
 
     #[test]
+    fn only_some_kinds_count() {
+        let values = [
+            ("FAULT_LANES", "tcp"),
+            ("FAULT_MESSAGES", "rtr,ats"),
+            ("FAULT_SEND", "2"),
+            ("FAULT_LATE_COMPLETION", "3"),
+        ];
+        let plan = Plan::read(&config(&values), "tcp", "lo").expect("a plan");
+        let mut fates = Vec::new();
+        for kind in ["rts", "rtr", "rndv_data", "ats", "rts", "ats"] {
+            fates.push(plan.next_of(kind, 8, false));
+        }
+        use Fate::*;
+        assert_eq!(fates, [Pass, Pass, Pass, Refuse, Pass, FailLate]);
+    }
+
+    #[test]
+    fn registrations_are_refused_by_number() {
+        let refused = Registrations::read(&config(&[("FAULT_REGISTRATION", "2,3")]));
+        let all: Vec<bool> = (0..4).map(|_| refused.refuses_next()).collect();
+        assert_eq!(all, [false, true, true, false]);
+    }
+
+    #[test]
     fn a_lane_dies_after_so_many_bytes_once() {
         let values = [("FAULT_LANES", "tcp"), ("FAULT_BYTES", "100")];
         let plan = Plan::read(&config(&values), "tcp", "lo").expect("a plan");
         assert_eq!(plan.next(60, false), Fate::Pass);
-        plan.undo(60);
+        plan.undo("", 60);
         assert_eq!(plan.next(100, false), Fate::Pass);
         assert_eq!(plan.next(1, false), Fate::Refuse);
         assert_eq!(plan.next(99, false), Fate::Pass);

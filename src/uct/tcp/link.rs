@@ -77,9 +77,10 @@ impl Shared {
         let info = net::tcp_info(conn.fd.get())?;
         Some(Vitals {
             up: true,
-            unacked: info.unacked != 0,
+            // A peer that does not read answers probes, too.
+            unacked: info.unacked != 0 || info.probes != 0,
             acked: info.bytes_acked,
-            retransmits: u32::from(info.retransmits),
+            retransmits: u32::from(info.retransmits.max(info.probes)),
         })
     }
 }

@@ -7,7 +7,7 @@ use crate::ucp::proto::Step;
 use crate::ucp::wire::tag::Middle;
 use crate::ucp::wire::{Identity, Writer};
 use crate::ucs::status::{Error, Result};
-use crate::uct::Post;
+use crate::uct::{Ep, Post};
 
 /// Where a message is cut, if that is up to us: at multiples of the longest basic type's size.
 /// A piece may end anywhere, but MPICH's datatypes refuse one that ends inside of a number.
@@ -85,9 +85,22 @@ pub fn send_piece(
     offset: usize,
     len: usize,
 ) -> Result<Option<usize>> {
+    send_piece_by(ep.am_lane(), id, header_len, header, buf, offset, len)
+}
+
+/// The same by a certain lane.
+pub fn send_piece_by(
+    lane: &dyn Ep,
+    id: u8,
+    header_len: usize,
+    header: impl Fn(&mut Writer<'_>),
+    buf: &SendBuf,
+    offset: usize,
+    len: usize,
+) -> Result<Option<usize>> {
     buf.prepare(offset, len)?;
     let mut packed = 0;
-    let post = ep.am_lane().am_bcopy(id, header_len + len, &mut |dst| {
+    let post = lane.am_bcopy(id, header_len + len, &mut |dst| {
         let Some((head, body)) = dst.split_at_mut_checked(header_len) else {
             return 0;
         };

@@ -15,6 +15,7 @@ use crate::ucp::proto::{Stage, Step};
 use crate::ucp::request::ReqRef;
 use crate::ucp::wire::rndv::Rts;
 use crate::ucp::worker::Worker;
+use crate::ucp::worker::tally::up;
 use crate::ucs::status::{Error, Result};
 use crate::uct::{Ep, Post, Which};
 
@@ -193,6 +194,7 @@ impl Stage for Fetch {
 /// by active messages; a dead peer ends it.
 pub fn fall_back(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, stage: Fetch, error: Error) {
     if falls_back(ep, error) {
+        up(&worker.tally.as_messages);
         ep.forget_fetch_lane();
         let (sender_op, part) = (stage.sender_op, stage.part);
         let ask = Ask {
@@ -215,13 +217,14 @@ pub fn fall_back(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, stage: Fetch, 
         false => error,
     };
     if given_up {
-        ep.fail_with_peer();
+        ep.fail_with_peer(error);
     } else if is_lane_class(error) {
         if ep.error_mode() == ErrorMode::Failover {
             super::tell_aborted(ep, error);
         } else {
-            // The process that had the memory is gone, and the endpoint's peer with it.
-            ep.fail(error);
+            // The process that had the memory is gone, and the endpoint's peer with it; or it is not,
+            // and waits for an answer.
+            ep.fail_with_peer(error);
         }
     }
     match part {

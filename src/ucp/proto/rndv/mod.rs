@@ -19,6 +19,7 @@
 //! maps the sender's memory), [`ppln`] (fragments through staging buffers). Which one is used is
 //! the receiver's decision: [`scheme`]. What none of them can do goes as active messages.
 
+pub mod again;
 pub mod announce;
 pub mod ats;
 pub mod get;
@@ -53,6 +54,7 @@ use crate::ucp::select::RndvScheme;
 use crate::ucp::wire::am;
 use crate::ucp::wire::rndv::Rts;
 use crate::ucp::worker::Worker;
+use crate::ucp::worker::tally::up;
 use crate::ucs::status::{Error, Result, Status};
 
 /// A receive has met an RTS: moves the payload, or refuses it.
@@ -171,6 +173,7 @@ fn falls_back(ep: &Endpoint, error: Error) -> bool {
 
 /// One request ends with an error although its endpoint lives.
 fn tell_aborted(ep: &Endpoint, error: Error) {
+    up(&ep.worker().tally.given_up);
     crate::ucs_error!(
         "a rendezvous with {} was given up: {error}, and no other lane can take it over",
         ep.peer_name()

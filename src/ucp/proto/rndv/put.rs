@@ -13,10 +13,15 @@ use crate::ucp::proto::key::{Key, OwnedKey, Remote};
 use crate::ucp::proto::verdict::is_lane_class;
 use crate::ucp::proto::{Driven, Flight, Op, Stage, Step};
 use crate::ucp::request::ReqRef;
-use crate::ucp::wire::rndv::Atp;
+use crate::ucp::rma::target;
+use crate::ucp::wire::rndv::{Atp, PutTo};
 use crate::ucp::worker::Worker;
+use crate::ucp::worker::tally::up;
 use crate::ucs::status::{Error, Result, Status};
-use crate::uct::{Post, Which};
+use crate::uct::{Place, Post, Which};
+
+/// Puts that are shared among rails are not shorter than this.
+const SHORTEST: usize = 64 << 10;
 
 /// Writing. Owns the source and the receiver's key, which only the RTR can supply.
 pub struct Put {
@@ -42,39 +47,55 @@ pub struct Written {
     whole: u64,
 }
 
-/// What waits for the lane.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Posted {
-    Nothing,
-    /// So many bytes are being written.
-    Bytes(usize),
-    /// The lane is asked whether all is in place.
-    Flush,
-}
-
-/// The lane in use. It stops writing when this is let go.
+/// The lanes in use. They stop writing when this is let go.
 pub struct Attempt {
     rails: SmallVec<[Rail; 1]>,
     token: u64,
-    /// Bytes that the lane has taken.
+    /// Bytes that the lanes have taken.
     at: usize,
-    flushed: bool,
-    posted: Posted,
+    /// Bytes that each rail has taken.
+    loads: SmallVec<[usize; 1]>,
+    /// Puts, or flushes, whose completion is to come.
+    outstanding: usize,
+    /// Rails that were asked whether all is in place, from the first on.
+    asked: usize,
+    /// Something has failed: what completes now proves nothing.
+    failed: bool,
 }
 
 impl Attempt {
-    fn rail(&self) -> Option<&Rail> {
-        self.rails.first()
+    fn new(rails: SmallVec<[Rail; 1]>, token: u64, at: usize) -> Attempt {
+        Attempt {
+            loads: rails.iter().map(|_| 0).collect(),
+            rails,
+            token,
+            at,
+            outstanding: 0,
+            asked: 0,
+            failed: false,
+        }
     }
 
-    /// Stops the lane, where that is possible.
+    /// Rails, the one with the least to do first.
+    fn order(&self) -> SmallVec<[usize; 4]> {
+        let mut order: SmallVec<[usize; 4]> = (0..self.rails.len()).collect();
+        let load = |i: &usize| match (self.loads.get(*i), self.rails.get(*i)) {
+            (Some(load), Some(rail)) => *load as f64 / rail.bandwidth.max(1.0),
+            _ => f64::INFINITY,
+        };
+        order.sort_by(|a, b| load(a).total_cmp(&load(b)));
+        order
+    }
+
+    /// Stops the lanes, where that is possible.
     pub fn cancel(&mut self) {
-        let cancelled = self.posted != Posted::Nothing
-            && self
-                .rail()
-                .is_some_and(|rail| rail.lane.let_go(Which::One(self.token)));
-        if cancelled {
-            self.posted = Posted::Nothing;
+        if self.outstanding == 0 {
+            return;
+        }
+        let which = Which::One(self.token);
+        let stopped = self.rails.iter().filter(|rail| rail.lane.let_go(which));
+        if stopped.count() != 0 {
+            self.outstanding = 0;
         }
     }
 }
@@ -153,30 +174,81 @@ impl Put {
     }
 
     fn write(&self, attempt: &mut Attempt) -> Result<Step> {
+        let share = match attempt.rails.len() {
+            0 | 1 => usize::MAX,
+            n => (self.len.div_ceil(n)).max(SHORTEST),
+        };
         while attempt.at < self.len {
-            let rail = attempt.rail().ok_or(Error::Unreachable)?;
-            let left = (self.len - attempt.at).min(rail.max_len);
-            let from = self.offset + attempt.at;
-            let pieces = self.source.buf.pieces(from, left, rail.max_iov);
-            let (pieces, n) = pieces.filter(|(_, n)| *n != 0).ok_or(Error::Unsupported)?;
-            let remote = self.address.wrapping_add(attempt.at as u64);
-            let (lane, key) = (rail.lane.clone(), self.key.region());
-            match lane.put_zcopy(&pieces, remote, key, self.op)? {
-                Post::Done => attempt.at += n,
-                Post::NoResource => return Ok(Step::Blocked),
-                Post::Pending => {
-                    attempt.posted = Posted::Bytes(n);
-                    return Ok(Step::Waiting);
-                }
+            // The kernel copies one at a time; others queue.
+            let single = attempt.rails.iter().all(|rail| !rail.keyed);
+            if single && attempt.outstanding != 0 {
+                return Ok(Step::Waiting);
+            }
+            if !self.write_piece(attempt, share)? {
+                return Ok(Step::Blocked);
             }
             self.confirm(attempt);
         }
         Ok(Step::Done)
     }
 
-    /// A lane that writes by itself has written what has completed.
+    /// Posts one put of at most `share` bytes. False if no rail has room.
+    fn write_piece(&self, attempt: &mut Attempt, share: usize) -> Result<bool> {
+        if attempt.rails.is_empty() {
+            return Err(Error::Unreachable);
+        }
+        for index in attempt.order() {
+            let Some(rail) = attempt.rails.get(index) else {
+                continue;
+            };
+            let left = (self.len - attempt.at).min(rail.max_len).min(share);
+            let from = self.offset + attempt.at;
+            let pieces = self.source.buf.pieces(from, left, rail.max_iov);
+            let (pieces, n) = pieces.filter(|(_, n)| *n != 0).ok_or(Error::Unsupported)?;
+            let remote = self.address.wrapping_add(attempt.at as u64);
+            let (lane, key) = (rail.lane.clone(), self.key.region());
+            match lane.put_zcopy(&pieces, remote, key, self.op)? {
+                Post::NoResource => continue,
+                Post::Done => {}
+                Post::Pending => attempt.outstanding += 1,
+            }
+            attempt.at += n;
+            if let Some(load) = attempt.loads.get_mut(index) {
+                *load += n;
+            }
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Asks the rails that need it whether all is in place.
+    fn flush(&self, attempt: &mut Attempt, ep: &Endpoint) -> Result<Step> {
+        while let Some(rail) = attempt.rails.get(attempt.asked) {
+            let used = attempt
+                .loads
+                .get(attempt.asked)
+                .is_some_and(|load| *load != 0);
+            if used && Put::needs_flush(rail, ep) {
+                let lane = rail.lane.clone();
+                match lane.flush(self.op)? {
+                    Post::Done => {}
+                    Post::NoResource => return Ok(Step::Blocked),
+                    Post::Pending => attempt.outstanding += 1,
+                }
+            }
+            attempt.asked += 1;
+        }
+        Ok(match attempt.outstanding {
+            0 => Step::Done,
+            _ => Step::Waiting,
+        })
+    }
+
+    /// What has completed is in place where a lane writes by itself, or has been asked.
     fn confirm(&self, attempt: &Attempt) {
-        if attempt.flushed || attempt.rail().is_some_and(|rail| !rail.keyed) {
+        let written = attempt.rails.iter().all(|rail| !rail.keyed);
+        let flushed = attempt.asked != 0 && attempt.asked == attempt.rails.len();
+        if attempt.outstanding == 0 && !attempt.failed && (written || flushed) {
             self.confirmed.set(attempt.at);
         }
     }
@@ -197,36 +269,15 @@ impl Stage for Put {
         if rails.is_empty() {
             return Err(Error::Unsupported);
         }
-        Ok(Attempt {
-            rails,
-            token: self.op,
-            at: self.confirmed.get(),
-            flushed: false,
-            posted: Posted::Nothing,
-        })
+        Ok(Attempt::new(rails, self.op, self.confirmed.get()))
     }
 
     fn progress(&self, attempt: &mut Attempt, ep: &Rc<Endpoint>) -> Result<Step> {
-        if attempt.posted != Posted::Nothing {
-            return Ok(Step::Waiting);
-        }
         match self.write(attempt)? {
-            Step::Done => {}
-            step => return Ok(step),
+            Step::Done if attempt.outstanding != 0 => Ok(Step::Waiting),
+            Step::Done => self.flush(attempt, ep),
+            step => Ok(step),
         }
-        let rail = attempt.rail().ok_or(Error::Unreachable)?;
-        if !attempt.flushed && Put::needs_flush(rail, ep) {
-            let lane = rail.lane.clone();
-            match lane.flush(self.op)? {
-                Post::Done => attempt.flushed = true,
-                Post::NoResource => return Ok(Step::Blocked),
-                Post::Pending => {
-                    attempt.posted = Posted::Flush;
-                    return Ok(Step::Waiting);
-                }
-            }
-        }
-        Ok(Step::Done)
     }
 
     fn done(self) -> Written {
@@ -234,28 +285,57 @@ impl Stage for Put {
     }
 
     fn outstanding(attempt: &Attempt) -> usize {
-        usize::from(attempt.posted != Posted::Nothing)
+        attempt.outstanding
     }
 
     fn ended(&self, attempt: &mut Attempt, result: Result<()>) {
-        let posted = core::mem::replace(&mut attempt.posted, Posted::Nothing);
-        if result.is_err() {
-            return;
-        }
-        match posted {
-            Posted::Bytes(n) => attempt.at += n,
-            Posted::Flush => attempt.flushed = true,
-            Posted::Nothing => {}
-        }
+        attempt.outstanding = attempt.outstanding.saturating_sub(1);
+        attempt.failed |= result.is_err();
         self.confirm(attempt);
     }
 
     fn lane_lost(&self, attempt: &mut Attempt, ep: &Rc<Endpoint>) -> usize {
-        match attempt.rail() {
+        match attempt.rails.first() {
             Some(rail) => ep.lose_lane(rail.index),
             None => 0,
         }
     }
+}
+
+/// Something that a put had posted has ended.
+pub fn completed(
+    worker: &Worker,
+    req: ReqRef,
+    ep: &Rc<Endpoint>,
+    mut flight: Flight<Put>,
+    result: Result<()>,
+) {
+    if ep.is_queued(req) {
+        if result.is_ok() {
+            // Its turn comes when a lane has room.
+            flight.ended(result);
+            return req.set_op(Op::RndvPut(flight));
+        }
+        ep.unqueue(req);
+    }
+    settle(worker, req, ep, flight.completed(result, ep));
+}
+
+/// Where a transport may write the payload of an `RNDV_PUT`.
+pub fn place(worker: &Worker, header: &[u8], offset: usize, total: usize) -> Place {
+    match PutTo::decode(header) {
+        Some((to, _)) => target::place_put(worker, to.key, to.address, offset, total),
+        None => Place::Discard,
+    }
+}
+
+/// `RNDV_PUT` as a whole message.
+pub fn on_put(worker: &Worker, data: &[u8]) -> Option<()> {
+    let (to, bytes) = PutTo::decode(data)?;
+    // Memory that is not exposed any more: the receive is over.
+    let (_memory, mem) = target::find(worker, to.key, to.address, bytes.len() as u64).ok()?;
+    mem.write_at(0, bytes);
+    Some(())
 }
 
 /// Acts on what became of a put.
@@ -278,6 +358,7 @@ pub fn settle(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, driven: Driven<Pu
 /// the receiver's.
 fn fall_back(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, put: Put, error: Error) {
     if falls_back(ep, error) {
+        up(&worker.tally.as_messages);
         crate::ucs_debug!(
             "{}: a rendezvous goes on as messages after {} of {} bytes: {error}",
             ep.peer_name(),
@@ -306,7 +387,7 @@ fn fall_back(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, put: Put, error: E
     let whole = put.source.whole;
     drop(put);
     if is_lane_class(error) && ep.error_mode() != ErrorMode::Failover {
-        ep.fail(error);
+        ep.fail_with_peer(error);
     } else {
         super::tell_aborted(ep, error);
         send_atp(ep, &atp);

@@ -87,6 +87,11 @@ impl Receive {
         }
     }
 
+    /// Whether it waits for bytes of this operation of the sender.
+    pub fn is_of(&self, sender_op: u64) -> bool {
+        self.sender_op == sender_op && sender_op != 0
+    }
+
     pub fn is_complete(&self) -> bool {
         self.got.len() >= self.total
     }
@@ -152,8 +157,18 @@ pub fn expose(worker: &Worker, req: ReqRef, buf: RecvBuf, what: Ask) {
     let (writer, registered) = match rail.keyed {
         false => (By::Peer, None),
         true => {
-            let Ok(memory) = Memory::register(address, len) else {
-                return ask(worker, req, buf, what);
+            let memory = match worker.refused.refuses_next() {
+                true => Err(Error::NoMemory),
+                false => Memory::register(address, len),
+            };
+            let memory = match memory {
+                Ok(memory) => memory,
+                Err(error) => {
+                    crate::ucs_diag!(
+                        "a buffer can't be registered, its bytes come as messages: {error}"
+                    );
+                    return ask(worker, req, buf, what);
+                }
             };
             let context = worker.context().clone();
             (By::Us, Some(Registered::new(context, memory)))
@@ -191,6 +206,36 @@ fn send(worker: &Worker, req: ReqRef, dest: Dest, ask: Ask, how: How) {
         part: ask.part,
         ending: None,
     }));
+    ep.send_control(am::RTR, Rtr::LEN, |w| rtr.encode(w));
+}
+
+/// Asks once more for what has not come, in an attempt of its own.
+pub fn ask_again(req: ReqRef, ep: &Rc<Endpoint>, mut receive: Receive) {
+    if receive.ending.is_some() || receive.is_complete() {
+        return req.set_op(Op::Receive(receive));
+    }
+    receive.attempt = receive.attempt.wrapping_add(1);
+    let there = receive.received();
+    let how = match &receive.dest {
+        Dest::Own(_) => How::Messages,
+        Dest::Exposed(exposed) => match exposed.buf().and_then(RecvBuf::contig) {
+            Some(mem) => How::Put {
+                address: mem.ptr().addr() as u64 + there as u64,
+                key: exposed.region(),
+            },
+            None => How::Messages,
+        },
+    };
+    let rtr = Rtr {
+        sender_op: receive.sender_op,
+        receiver_op: req.id(),
+        offset: (receive.base + there) as u64,
+        len: (receive.total - there) as u64,
+        attempt: receive.attempt,
+        part: receive.part.is_some(),
+        how,
+    };
+    req.set_op(Op::Receive(receive));
     ep.send_control(am::RTR, Rtr::LEN, |w| rtr.encode(w));
 }
 

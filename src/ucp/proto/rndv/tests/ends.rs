@@ -6,8 +6,8 @@ use super::{Pair, SCHEMES, connect};
 use crate::ucp::ep::ErrorMode;
 use crate::ucp::request::ReqRef;
 use crate::ucp::rma::tests::pair::{pattern, source, target};
-use crate::ucp::wire::rndv::{Abort, Atp, Data, How, Rtr};
-use crate::ucp::wire::{Origin, Writer, am};
+use crate::ucp::wire::rndv::{Abort, Atp, Data, How, Rtr, Rts};
+use crate::ucp::wire::{Identity, Origin, Writer, am};
 use crate::ucp::worker::{Posted, ReqOptions};
 use crate::ucs::status::{Error, Result, Status};
 use crate::uct::Events;
@@ -204,6 +204,106 @@ fn a_put_that_fails_goes_on_by_another_lane() {
             }
         }
     }
+}
+
+/// An RTS that comes again is no message of its own: a receive that is under way asks anew, one that
+/// is posted later meets it once, and one that is over stays so.
+#[test]
+fn a_message_that_is_announced_again_is_received_once() {
+    for (tls, scheme) in [
+        ("posix", "am"),
+        ("posix,cma", "put_zcopy"),
+        ("posix,cma", "get_zcopy"),
+        ("posix,cma", "put_ppln"),
+        ("tcp", "put_zcopy"),
+        ("tcp", "am"),
+    ] {
+        for steps in 0..6 {
+            let pair = Pair::with(tls, scheme, ErrorMode::Failover, &[]);
+            let back = connect(&pair.b, &pair.a, ErrorMode::Failover);
+            let data = pattern(300_000, steps);
+            let mut got = vec![0u8; 300_000];
+            let Ok(Posted::Later(sent)) = pair.send(source(&data), 1) else {
+                panic!("nothing can have been answered");
+            };
+            let again = Rts {
+                tag: 1,
+                total: 300_000,
+                identity: Identity {
+                    origin: pair.to_b.origin(),
+                    seq: pair.to_b.next_identity().seq - 1,
+                },
+                attempt: 1,
+                op: sent.id(),
+                address: data.as_ptr() as u64,
+                lease: pair.to_b.lease(),
+                in_memory: true,
+                restartable: true,
+                region: None,
+            };
+            let again = encoded(Rts::LEN, |w| again.encode(w));
+            // It is here, without a receive.
+            while pair.b.tag.unexpected.borrow().is_empty() {
+                pair.progress();
+            }
+            pair.b.am(am::RTS, &again);
+            assert_eq!(pair.b.tag.unexpected.borrow().len(), 1);
+            let received = pair.receive(target(&mut got), 1);
+            for step in 0..steps {
+                match step % 2 {
+                    0 => pair.a.progress(),
+                    _ => pair.b.progress(),
+                };
+            }
+            pair.b.am(am::RTS, &again);
+            assert_eq!(pair.wait(received), Ok(()), "{tls} {scheme} {steps}");
+            assert_eq!(pair.wait_for(sent), Ok(()), "{tls} {scheme} {steps}");
+            assert!(got == data, "{tls} {scheme} {steps}");
+            pair.b.am(am::RTS, &again);
+            assert!(pair.b.tag.unexpected.borrow().is_empty());
+            assert_eq!(pair.transfer(100_000, 9, true), (Ok(()), Ok(())));
+            drop(back);
+            pair.end();
+        }
+    }
+}
+
+/// A buffer that can't be registered gets its bytes as messages.
+#[test]
+fn a_refused_registration_is_gone_around() {
+    for scheme in ["put_zcopy", "put_ppln"] {
+        let pair = Pair::with(
+            "tcp",
+            scheme,
+            ErrorMode::Failover,
+            &[("FAULT_REGISTRATION", "1,3")],
+        );
+        for round in 0..4 {
+            assert_eq!(pair.transfer(200_000, round, true), (Ok(()), Ok(())));
+        }
+        let (packed, _) = pair.b.keys().made();
+        assert!(packed >= 2, "{packed}");
+        pair.end();
+    }
+}
+
+/// A put whose bytes can't go on by any lane: that one request ends with an error at both sides, the
+/// endpoint lives, the keys are let go.
+#[test]
+fn what_no_lane_can_take_over_is_aborted() {
+    let faults = [("FAULT_LANES", "cma"), ("FAULT_COMPLETION", "1")];
+    let pair = Pair::with("posix,cma", "put_zcopy", ErrorMode::Failover, &faults);
+    let data = pattern(900_000, 1);
+    let mut got = vec![0u8; 900_000];
+    let received = pair.receive(target(&mut got), 1);
+    let sent = pair.send(source(&data), 1);
+    pair.b.progress();
+    // Messages still go, but nothing may be restarted on their lane.
+    pair.to_b.lose_lane(pair.to_b.config().lanes.am);
+    assert_eq!(pair.wait(sent), Err(Error::ConnectionReset));
+    assert_eq!(pair.wait(received), Err(Error::ConnectionReset));
+    assert_eq!(pair.to_b.failure(), None);
+    pair.end();
 }
 
 /// The same with a read.

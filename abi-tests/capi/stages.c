@@ -189,11 +189,15 @@ static ucs_status_t one_sided(const struct row *row)
     size_t n;
     MUST(ucp_mem_map(b.ctx, &m, &mem));
     MUST(ucp_rkey_pack(b.ctx, mem, &packed, &n));
-    MUST(ucp_ep_rkey_unpack(a.ep, packed, &rkey));
+    ucs_status_t s = ucp_ep_rkey_unpack(a.ep, packed, &rkey);
     ucp_rkey_buffer_release(packed);
+    if (s != UCS_OK) {
+        if (!may_fail) DIE("%s: no key: %s", where, name(s));
+        ucp_mem_unmap(b.ctx, mem);
+        return s;
+    }
     uint64_t at = (uintptr_t)window, one = 5, old = 0;
     ucp_request_param_t q = {.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE, .datatype = ucp_dt_make_contig(8)};
-    ucs_status_t s = UCS_OK;
     switch (row->op) {
     case PUT: s = settle_or_close(&a, ucp_put_nbx(a.ep, from, row->len, at, rkey, &none)); break;
     case GET:
@@ -250,13 +254,14 @@ static void transfer(const struct row *row, unsigned seed, ucs_status_t *first, 
         memset(&am, 0, sizeof am);
         MUST(set_with(b.w, 3, am_come, NULL, 0));
         *first = settle_or_close(&a, ucp_am_send_nbx(a.ep, 3, NULL, 0, from, row->len, &none));
-        if (may_fail) *second = settle_or_close(&b, am.req);
+        for (double end = now() + 0.1; may_fail && !am.done && now() < end;) both();
+        if (may_fail) *second = am.done ? settle_or_close(&b, am.req) : UCS_ERR_CANCELED;
         else *second = wait_am();
         break;
     }
     case STREAM:
         *first = settle_or_close(&a, ucp_stream_send_nbx(a.ep, from, row->len, &none));
-        if (*first == UCS_OK && !may_fail) *second = receive_stream(row->len);
+        *second = *first == UCS_OK && !may_fail ? receive_stream(row->len) : UCS_ERR_CANCELED;
         break;
     default: *first = one_sided(row);
     }

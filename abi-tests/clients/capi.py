@@ -113,15 +113,17 @@ def alone(name, arguments=(), more=None):
     return body
 
 
+VALGRIND_COMMAND = ["valgrind", "-q", "--suppressions=" + os.path.join(SOURCES, "valgrind.supp"), "--error-exitcode=9",
+                    "--leak-check=full", "--show-leak-kinds=definite", "--errors-for-leak-kinds=definite"]
+
+
 def by_valgrind(name, arguments=()):
     """No byte out of place, and nothing left at the end that nobody can free."""
     def body(ctx, tls):
         if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine) or not shutil.which("valgrind"):
             raise Skip("for our libraries, where valgrind is installed")
         env = where.environ(ctx.lib, tls, UCX_LOG_FILE="stderr")
-        command = ["valgrind", "-q", "--suppressions=" + os.path.join(SOURCES, "valgrind.supp"), "--error-exitcode=9",
-                   "--leak-check=full", "--show-leak-kinds=definite", "--errors-for-leak-kinds=definite",
-                   program(ctx, name, "1.22.0"), *arguments]
+        command = [*VALGRIND_COMMAND, program(ctx, name, "1.22.0"), *arguments]
         succeeded(ctx.run(command, env, 6 * LIMIT), "end")
         # A child's exit status is its program's own affair.
         if re.search(r"^==\d+== ", ctx.last.out, re.M):

@@ -27,6 +27,11 @@ nsenter -t $1 -n ip addr add 10.9.{n}.2/24 dev b{n}; nsenter -t $1 -n ip link se
     def do(self, host, *command):
         subprocess.run([*self.on(host), *command], check=True, capture_output=True, text=True)
 
+    def sent(self, host, link):
+        """Bytes that it has sent."""
+        with open(f"/proc/{self.holders[host].pid}/net/dev") as f:
+            return int(re.search(rf"{'ab'[host]}{link}:(.*)", f.read())[1].split()[8])
+
     def down(self, link, hosts=(0, 1)):
         for h in hosts:
             self.do(h, "ip", "link", "set", f"{'ab'[h]}{link}", "down")
@@ -82,6 +87,14 @@ class Watched(Background):
             pass
         return lost, missing
 
+    def begun(self):
+        """The second lane has answered: all links were there when the process looked for them."""
+        try:
+            with open(self.log) as f:
+                return " is in use" in f.read()
+        except FileNotFoundError:
+            return False
+
 
 def until(what, condition, processes, limit=60):
     end = time.monotonic() + limit
@@ -116,6 +129,9 @@ class Traffic:
     def until(self, what, condition):
         until(what, condition, self.run)
 
+    def begun(self):
+        self.until("all lanes are there", lambda: all(p.begun() for p in self.run))
+
     def all_there(self):
         return not any(p.lanes()[1] for p in self.run)
 
@@ -142,6 +158,7 @@ def kills(count, ops, more=None):
         seed = random.randrange(1 << 30)
         rng = random.Random(seed)
         with Traffic(ctx, tls, ops, seed, more or {}) as t:
+            t.begun()
             for _ in range(count):
                 time.sleep(rng.choice([0, 0.01, 0.05, 0.2]) * rng.random())
                 link, (what, kill, mend) = ways_to_die(t.hosts, rng)
@@ -174,8 +191,7 @@ def shared(mode, ops, **more):
         with Traffic(ctx, tls, ops, random.randrange(1 << 30), more, mode) as t:
             end = time.monotonic() + 3
             t.until("3 s have passed", lambda: time.monotonic() > end)
-            sent = [int(subprocess.run([*t.hosts.on(0), "cat", f"/sys/class/net/a{n}/statistics/tx_bytes"], capture_output=True, text=True).stdout)
-                    for n in range(LINKS)]
+            sent = [t.hosts.sent(0, n) for n in range(LINKS)]
         ctx.note = f"{sent[0] >> 20} and {sent[1] >> 20} MiB"
         if min(sent) * 4 < max(sent):
             raise Failure(f"{sent[0]} and {sent[1]} bytes went over the links")
@@ -183,7 +199,7 @@ def shared(mode, ops, **more):
     return body
 
 
-def stages(*arguments, devices=False):
+def stages(*arguments, devices=False, valgrind=False):
     """Every stage of every protocol, in one process. The table is the output."""
     def body(ctx, tls):
         if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
@@ -193,11 +209,15 @@ def stages(*arguments, devices=False):
         env = where.environ(ctx.lib, None, UCX_LOG_LEVEL="diag", UCX_LOG_FILE=log, UCX_WARN_UNUSED_ENV_VARS="n")
         what, *rest = arguments
         command = [capi.program(ctx, "stages", "1.22.0"), what, *(["d0,d1"] if devices else []), log, *rest]
+        if valgrind:
+            command = [*capi.VALGRIND_COMMAND, *command]
         if devices:
             made = "".join(f"ip link add d{n} type veth peer name e{n}; ip addr add 10.9.{n}.1/24 dev d{n}; ip link set d{n} up; ip link set e{n} up; " for n in range(2))
             command = ["unshare", "-n", "sh", "-ec", f'ip link set lo up; {made} exec "$@"', "sh", *command]
-        r = ctx.run(command, env, 300)
+        r = ctx.run(command, env, 900)
         succeeded(r, "end")
+        if re.search(r"^==\d+== ", r.out, re.M):
+            raise Failure("valgrind complains")
         print(r.out.rsplit("end", 1)[0], end="")
         ctx.note = r.out.splitlines()[-2]
 
@@ -257,6 +277,9 @@ def tests():
              Test("stages and protocols, rails", "tcp", stages("rails", devices=True)),
              Test("stages and protocols, shared memory", "sm", stages("near")),
              Test("stages and protocols, deaths of endpoints", "both", stages("deaths", "1")),
+             Test("stages and protocols, rails, valgrind", "tcp", stages("rails", devices=True, valgrind=True), smoke=False),
+             Test("stages and protocols, shared memory, valgrind", "sm", stages("near", valgrind=True), smoke=False),
+             Test("stages and protocols, deaths of endpoints, valgrind", "both", stages("deaths", "2", valgrind=True), smoke=False),
              Test("stages and protocols, thousands of deaths", "both", stages("deaths", "36"), smoke=False)]
     for scheme in ("am", "put_zcopy"):
         for mode, name in (("0", "NONE"), ("1", "PEER"), ("2", "FAILOVER")):

@@ -49,6 +49,11 @@ class Lanes:
                         missing.discard((path, m[1], m[2]))
         return lost, missing
 
+    def begun(self):
+        """Both processes have both lanes."""
+        logs = [open(path).read() for path in glob.glob(f"{self.folder}/log.*")]
+        return sum(" is in use" in log for log in logs) >= 2
+
 
 def start(ctx, hosts, folder, program):
     agent = f"{folder}/agent"
@@ -104,7 +109,7 @@ def body_for(kills, program, repeat):
                 folder = tempfile.mkdtemp(dir=ctx.scratch)
                 lanes = Lanes(folder)
                 running = start(ctx, hosts, folder, program(ctx, folder))
-                wait(running, lambda: len(glob.glob(f"{folder}/log.*")) >= 2)
+                wait(running, lanes.begun)
                 while done < kills and running.p.poll() is None:
                     time.sleep(0.3 * rng.random())
                     done += kill_one(hosts, rng, lanes, running, story)

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use crate::ucp::replay::Posted;
 use crate::ucp::wire::numbered::Numbered;
+use crate::ucp::wire::rndv::PutTo;
 use crate::ucp::wire::{Origin, Writer, am};
 use crate::ucs::status::Result;
 use crate::uct::{Ep, IfaceAttr, IoVec, Post};
@@ -60,6 +61,26 @@ impl Kept {
             Kept::Copy(bytes) => bytes.get_mut(..Numbered::LEN),
             Kept::InPlace { head, .. } => head.get_mut(..Numbered::LEN),
             Kept::Gone => None,
+        }
+    }
+
+    /// What is left when the payload is taken away. Part of a rendezvous keeps its number, and
+    /// carries nothing: its user has given up that attempt, not the connection.
+    pub fn without_payload(&self) -> Kept {
+        let Kept::InPlace { head, .. } = self else {
+            return Kept::Gone;
+        };
+        match Numbered::decode(head) {
+            Some((numbered, _)) if matches!(numbered.id, am::RNDV_DATA | am::RNDV_PUT) => {
+                let mut bytes = vec![0; Numbered::LEN + PutTo::LEN];
+                let nothing = Numbered {
+                    id: am::RNDV_PUT,
+                    ..numbered
+                };
+                nothing.encode(&mut Writer::new(&mut bytes));
+                Kept::Copy(bytes)
+            }
+            _ => Kept::Gone,
         }
     }
 

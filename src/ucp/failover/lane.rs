@@ -182,7 +182,7 @@ impl Ep for Reliable {
             if let Kept::InPlace { token, .. } = kept
                 && which.includes(*token)
             {
-                *kept = Kept::Gone;
+                *kept = kept.without_payload();
                 found = true;
             }
         }

@@ -384,8 +384,8 @@ fn add_rails(
     let mut rails: SmallVec<[LaneIdx; 4]> = SmallVec::new();
     let mut used: SmallVec<[(u8, u8); 4]> = SmallVec::new();
     let enough = match need.spread_near {
-        // What the user wants used is used, unless it would be a burden.
-        true => ranked.first().map_or(0.0, bandwidth) / 16.0,
+        // What the user wants used is used, as much as its bandwidth is worth.
+        true => 0.0,
         false => ranked.first().map_or(0.0, bandwidth) / 2.0,
     };
     let near = ranked

@@ -332,9 +332,10 @@ pub fn place(worker: &Worker, header: &[u8], offset: usize, total: usize) -> Pla
 /// `RNDV_PUT` as a whole message.
 pub fn on_put(worker: &Worker, data: &[u8]) -> Option<()> {
     let (to, bytes) = PutTo::decode(data)?;
-    // Memory that is not exposed any more: the receive is over.
-    let (_memory, mem) = target::find(worker, to.key, to.address, bytes.len() as u64).ok()?;
-    mem.write_at(0, bytes);
+    // Where the memory is not exposed any more, the receive is over.
+    if let Ok((_memory, mem)) = target::find(worker, to.key, to.address, bytes.len() as u64) {
+        mem.write_at(0, bytes);
+    }
     Some(())
 }
 

@@ -1,0 +1,117 @@
+"""What several network links give, what failover costs, and how long a lost link is felt."""
+import os
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "clients"))
+import where  # noqa: E402
+from rails import LINKS, Rails  # noqa: E402
+
+M = 1 << 20
+RATE = "400mbit"
+RATE_BYTES = 400e6 / 8
+
+
+class Slow(Rails):
+    """Links that carry so much and no more."""
+
+    def __enter__(self):
+        super().__enter__()
+        for h in (0, 1):
+            for n in range(LINKS):
+                self.do(h, "tc", "qdisc", "add", "dev", f"{'ab'[h]}{n}", "root", "tbf", "rate", RATE, "burst", "256kb", "latency", "50ms")
+        return self
+
+
+def over(hosts, lib, links, size, count, **more):
+    """Starts a bandwidth test between the two hosts over the first `links` links: server, client."""
+    run = []
+    for h in (0, 1):
+        env = where.environ(lib, "tcp", UCX_WARN_UNUSED_ENV_VARS="n", UCX_NET_DEVICES=",".join(f"{'ab'[h]}{n}" for n in range(links)), **more)
+        peer = [] if h == 0 else ["10.9.0.1", "-f", "-t", "tag_bw", "-s", str(size), "-n", str(count), "-w", "5"]
+        out = subprocess.PIPE if h else subprocess.DEVNULL
+        run.append(subprocess.Popen([*hosts.on(h), where.PERFTEST, "-p", "13456", *peer], env=env, stdout=out, stderr=subprocess.DEVNULL, text=True))
+        time.sleep(0.5)
+    return run
+
+
+def end(run):
+    for p in run:
+        p.kill()
+        p.wait()
+
+
+def bandwidth(hosts, lib, links, **more):
+    """MB/s"""
+    server, client = over(hosts, lib, links, M, 100, **more)
+    try:
+        out = client.communicate(timeout=60)[0]
+        return float([line for line in out.split("\n") if line.strip()][-1].split()[7])
+    except (IndexError, ValueError, subprocess.TimeoutExpired):
+        return None
+    finally:
+        end((server, client))
+
+
+def two_rails(table, options):
+    """Twice the links, at least 1.8 times the bytes."""
+    for name, more in (("", {}), (" put_zcopy", {"UCX_RNDV_SCHEME": "put_zcopy"}), (" FAILOVER", {"UCX_FAILOVER_ENABLE": "y"})):
+        what = f"rails 2 of {RATE}{name}"
+        if options.cases not in what:
+            continue
+        with Slow() as hosts:
+            got = [[bandwidth(hosts, options.ours, links, **more) for _ in range(min(options.rounds, 3))] for links in (1, 2)]
+        one, two = ([v for v in values if v] for values in got)
+        table.row(what + ", against 1", two, one, "MB/s", True, 1.8)
+
+
+def recovery(table, options):
+    """A link goes down in the middle of a transfer: how long until the other one is full, at most 1 s beside the detection."""
+    what = "rails, from the loss of a link to full speed"
+    if options.cases not in what:
+        return
+    times = []
+    for _ in range(min(options.rounds, 3)):
+        with Slow() as hosts:
+            run = over(hosts, options.ours, LINKS, M, 100000, UCX_FAILOVER_ENABLE="y", UCX_FAILOVER_RECOVERY_INTERVAL="10s")
+            try:
+                time.sleep(2)
+                hosts.down(0)
+                start = time.monotonic()
+                samples = [(start, hosts.sent(1, 1))]
+                while time.monotonic() < start + 5:
+                    time.sleep(0.02)
+                    samples.append((time.monotonic(), hosts.sent(1, 1)))
+                    # The last fifth of a second was at nine tenths of what the link carries.
+                    first = next(s for s in samples if s[0] > samples[-1][0] - 0.2)
+                    seconds = samples[-1][0] - first[0]
+                    if seconds > 0.15 and (samples[-1][1] - first[1]) / seconds > 0.9 * RATE_BYTES:
+                        times.append(first[0] - start)
+                        break
+            finally:
+                end(run)
+    # A link that goes down is noticed at once.
+    table.row(what, times, [1.0], "s", False, 1.0)
+
+
+def cost(table, options, perftest, alternate):
+    """Failover against no error handling, over one interface."""
+    for name, kind, test, size, count in (("latency 8 B", "lat", "tag_lat", 8, 20000), ("bandwidth 1 MiB", "bw", "tag_bw", M, 500)):
+        what = f"tcp FAILOVER against none, {name}"
+        if options.cases not in what:
+            continue
+        sides = {"with": {"UCX_FAILOVER_ENABLE": "y"}, "without": {}}
+        measure = lambda more: perftest(options.ours, "tcp", test, size, count, kind, more={"UCX_NET_DEVICES": "lo", **more})  # noqa: B023, E731
+        got = alternate(options.rounds, sides, measure)
+        table.row(what, got["with"], got["without"], "us" if kind == "lat" else "MB/s", kind == "bw", 0.95)
+
+
+def all_rows(table, options, perftest, alternate):
+    if "tcp" not in options.tls.split(","):
+        return
+    cost(table, options, perftest, alternate)
+    two_rails(table, options)
+    recovery(table, options)
+

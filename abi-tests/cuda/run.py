@@ -76,6 +76,11 @@ class Room:
     def run(self, *command, lib=None, env=None):
         return self.finish(self.start(*command, lib=lib, env=env), command[0])
 
+    def run_ours(self, *command, env=None):
+        """On our libraries, with the modules of genuine UCX that are not transports."""
+        modules = {"UCX_MODULE_DIR": str(GENUINE / "lib" / "ucx")}
+        return self.run(*command, lib=self.ours, env=modules | (env or {}))
+
     def compile(self, name, ucx=True):
         program = self.folder / name
         command = [os.environ.get("CC", "cc"), "-O1", "-g", "-w", str(HERE / f"{name}.c"), "-o", str(program)]
@@ -159,51 +164,131 @@ def listening(port):
     return any(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A" for line in lines)
 
 
-def perftest(room, port, tls, *arguments):
-    env = {"UCX_TLS": tls, "UCX_WARN_UNUSED_ENV_VARS": "n"}
+def perftest(room, port, tls, *arguments, lib=GENUINE / "lib"):
+    env = {"UCX_TLS": tls, "UCX_WARN_UNUSED_ENV_VARS": "n", "UCX_MODULE_DIR": str(GENUINE / "lib" / "ucx")}
     command = [GENUINE / "bin" / "ucx_perftest", "-p", port, "-f", *arguments]
-    server = room.start(*command, lib=GENUINE / "lib", env=env)
+    server = room.start(*command, lib=lib, env=env)
     what = f"ucx_perftest {tls} {' '.join(map(str, arguments))}"
     try:
         while not listening(port) and server.poll() is None:
             time.sleep(0.05)
-        out = room.finish(room.start(*command, "127.0.0.1", lib=GENUINE / "lib", env=env), what)
+        out = room.finish(room.start(*command, "127.0.0.1", lib=lib, env=env), what)
         room.finish(server, what + " (server)")
     finally:
         server.kill()
     check(re.search(r"^\S.*\d", out, re.M), f"{what}: {out}")
 
 
-def perftests(room, kinds, tests, sizes, port):
+def perftests(room, kinds, tests, sizes, port, **where):
     for tls in (FAST, SLOW):
         for kind in kinds:
             for test in tests:
                 for size in sizes:
                     port += 1
-                    perftest(room, port, tls, "-t", test, "-m", kind, "-s", size, "-n", 20, "-w", 2)
+                    perftest(room, port, tls, "-t", test, "-m", kind, "-s", size, "-n", 20, "-w", 2, **where)
 
 
 def test_genuine_perftest(room):
     perftests(room, ["cuda"], ["tag_bw"], [300000], 13400)
 
 
+KINDS = ["cuda", "host,cuda", "cuda,host", "cuda-managed"]
+TESTS = ["tag_lat", "tag_bw", "ucp_am_lat", "ucp_am_bw", "ucp_put_lat", "ucp_put_bw", "ucp_get", "stream_bw", "stream_lat"]
+
+
 def long_test_genuine_perftest(room):
-    kinds = ["cuda", "host,cuda", "cuda,host", "cuda-managed"]
-    tests = ["tag_lat", "tag_bw", "ucp_am_lat", "ucp_am_bw", "ucp_put_lat", "ucp_put_bw", "ucp_get", "stream_bw", "stream_lat"]
-    perftests(room, kinds, tests, [8, 300000], 13500)
+    perftests(room, KINDS, TESTS, [8, 300000], 13500)
 
 
 # ---- ours -----------------------------------------------------------------------------------------
 
 
-def test_our_driver(room):
+def test_our_units(room):
     """The unit tests of the crate that need a driver; built by `cargo test` before."""
-    command = [os.environ.get("CARGO", "cargo"), "test", "--lib", "uct::cuda::driver", "--", "--include-ignored"]
+    command = [os.environ.get("CARGO", "cargo"), "test", "--lib", "uct::cuda", "--", "--include-ignored"]
     out = subprocess.run(
         command, cwd=ROOT, env=room.env(None, {"HOME": os.environ.get("HOME", "/")}), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1500
     )  # fmt: skip
     counts = re.search(r"(\d+) passed; 0 failed; 0 ignored", out.stdout)
-    check(out.returncode == 0 and counts and int(counts[1]) >= 6, out.stdout[-2000:])
+    check(out.returncode == 0 and counts and int(counts[1]) >= 8, out.stdout[-2000:])
+
+
+def domains(text):
+    """What `ucx_info -d` says of each memory domain."""
+    return {part.split("\n", 1)[0].strip(): part.rstrip("#\n ") for part in text.split("# Memory domain: ")[1:]}
+
+
+def test_our_transports_are_as_genuine(room):
+    program = GENUINE / "bin" / "ucx_info"
+    genuine = domains(room.run(program, "-d", lib=GENUINE / "lib"))
+    ours = domains(room.run_ours(program, "-d"))
+    check("cuda_cpy" in genuine, f"{list(genuine)}")
+    for name in ("cuda_cpy",):
+        check(genuine[name] == ours.get(name), f"{name}: genuine\n{genuine[name]}\nours\n{ours.get(name)}")
+
+
+def test_our_transports_need_a_device(room):
+    for env in ({"CUDASIM_DEVICES": "0"}, {"LD_LIBRARY_PATH": str(room.ours)}):
+        out = room.run_ours(GENUINE / "bin" / "ucx_info", "-d", env=env)
+        check("tcp" in out and "cuda" not in out, out[-1500:])
+
+
+def test_our_modules(room):
+    """Of genuine UCX's modules ours loads what ucx_perftest needs, and no transport."""
+    env = {"UCX_TLS": "self,cuda_copy", "LD_DEBUG": "files"}
+    command = [GENUINE / "bin" / "ucx_perftest", "-l", "-t", "tag_bw", "-m", "cuda", "-s", 1000, "-n", 5, "-w", 1, "-f"]
+    out = room.run_ours(*command, env=env)
+    loaded = set(re.findall(r"calling init: \S*/(libuc[a-z_]*)\S*\.so", out))
+    check("libucx_perftest_cuda" in loaded, f"{sorted(loaded)}")
+    check(not {name for name in loaded if name.startswith(("libuct_", "libucm_"))}, f"{sorted(loaded)}")
+
+
+def balanced(report):
+    for what in ("streams", "events", "handles", "opened", "imported", "mapped"):
+        check(report[f"open {what}"] == 0, f"{what} left open: {report}")
+    check(report["opens"] == report["closes"], f"{report}")
+
+
+def test_ours_moves_all_bytes(room):
+    program = room.compile("buffers")
+    report = room.folder / "report-%p"
+    for tls in (FAST, SLOW):
+        for kinds in ("cuda,cuda", "host,cuda", "cuda,host", "managed,managed"):
+            env = {"UCX_TLS": tls, "CUDASIM_REPORT": str(report)}
+            out = room.run_ours(program, kinds, "1", env=env)
+            check("all bytes arrived" in out, f"{tls} {kinds}: {out[-1500:]}")
+    reports = [facts(p.read_text()) for p in room.folder.glob("report-*")]
+    check(len(reports) == 8, f"{len(reports)} reports")
+    for report in reports:
+        balanced(report)
+
+
+def long_test_ours_moves_all_bytes(room):
+    """By every scheme of rendezvous, and with other ways to find out what memory is."""
+    program = room.compile("buffers")
+    schemes = [{"UCX_RNDV_SCHEME": scheme} for scheme in ("get_zcopy", "put_zcopy", "get_ppln", "put_ppln", "rkey_ptr", "am")]
+    others = [{"UCX_MEMTYPE_CACHE": "n"}, {"UCX_MEM_CUDA_HOOK_MODE": "reloc"}, {"UCX_RNDV_THRESH": "0"}, {"UCX_RNDV_THRESH": "inf"}]
+    for env in schemes + others:
+        for tls in (FAST, SLOW):
+            for kinds in ("cuda,cuda", "host,cuda", "cuda,host", "managed,managed"):
+                out = room.run_ours(program, kinds, "1", env={"UCX_TLS": tls} | env)
+                check("all bytes arrived" in out, f"{tls} {env} {kinds}: {out[-1500:]}")
+
+
+def test_our_perftest(room):
+    perftests(room, ["cuda"], ["tag_lat", "ucp_am_bw"], [300000], 13300, lib=room.ours)
+
+
+def long_test_our_perftest(room):
+    perftests(room, KINDS, TESTS, [8, 300000], 13600, lib=room.ours)
+
+
+def test_ours_survives_faults(room):
+    """Each call of the driver fails once: an error, nothing leaked, no crash."""
+    program = room.compile("faults")
+    out = room.run_ours(program, 999, env={"UCX_TLS": "sm,cuda_copy", "UCX_LOG_LEVEL": "fatal"})
+    found = re.search(r"(\d+) faults, (\d+) operations ended with an error, nothing was left open", out)
+    check(found and int(found[1]) > 50 and int(found[2]) > 20, out[-2000:])
 
 
 def main():

@@ -46,7 +46,11 @@ void ucs_memtype_cache_global_init(void);
 /** Frees the cache of memory types. */
 void ucs_memtype_cache_cleanup(void);
 
-/** Type of the memory at an address; `UCS_ERR_NO_ELEM` if it is not in the cache. */
+/**
+ * Type of the memory at an address.
+ *
+ * Returns `UCS_OK`, `UCS_ERR_NO_ELEM` for host memory, `UCS_ERR_UNSUPPORTED` if there is no cache.
+ */
 ucs_status_t ucs_memtype_cache_lookup(const void *address,
                                       size_t size,
                                       ucs_memory_info_t *mem_info);

@@ -972,7 +972,12 @@ ucs_status_t uct_iface_accept(uct_iface_h iface, uct_conn_request_h conn_request
 /** Refuses a connection request of an interface that listens. */
 ucs_status_t uct_iface_reject(uct_iface_h iface, uct_conn_request_h conn_request);
 
-/** Writes what a memory domain knows about the memory at an address into `mem_attr`. */
+/**
+ * Writes what a memory domain knows about the memory at an address into `mem_attr`.
+ *
+ * Returns `UCS_OK`, `UCS_ERR_INVALID_ADDR` for memory that the domain doesn't know, or
+ * `UCS_ERR_UNSUPPORTED` for a domain that knows nothing of memory.
+ */
 ucs_status_t uct_md_mem_query(uct_md_h md,
                               const void *address,
                               size_t length,

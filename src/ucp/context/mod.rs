@@ -22,6 +22,7 @@ use crate::ucp::rkey::config::RkeyConfigs;
 use crate::ucs::config::Config;
 use crate::ucs::memory::MemoryType;
 use crate::ucs::status::Result;
+use crate::uct::cuda::mover;
 use crate::uct::{Component, DeviceKind, MdAttr, TlDevice};
 
 pub use ifaces::{OpenIface, OpenIfaces};
@@ -143,6 +144,8 @@ pub struct Context {
     pub rkey_configs: RkeyConfigs,
     /// Where `ucp_mem_map` allocates, first choice first.
     pub alloc_methods: Vec<AllocMethod>,
+    /// Memory of devices is copied for it.
+    _copies: Option<mover::InUse>,
 }
 
 impl Context {
@@ -172,6 +175,8 @@ impl Context {
         let name = params.name.clone().unwrap_or_else(default_name);
         let (mds, resources) = (found.mds, found.resources);
         let alloc_methods = AllocMethod::read_all(&config)?;
+        let is_cuda = |md: &MdResource| md.attr.types.is_some();
+        let _copies = mds.iter().any(is_cuda).then(mover::InUse::new);
         Ok(Arc::new(Context {
             name,
             params,
@@ -183,6 +188,7 @@ impl Context {
             regions: Regions::default(),
             rkey_configs: RkeyConfigs::default(),
             alloc_methods,
+            _copies,
         }))
     }
 

@@ -21,6 +21,8 @@ pub struct Rts {
     pub lease: u64,
     /// The payload is in memory of which a lane could write from; else it is packed piece by piece.
     pub in_memory: bool,
+    /// It is a device's: the sender copies it to host memory, from which lanes can write it.
+    pub staged: bool,
     /// The sender may announce the message again, should a lane fail.
     pub restartable: bool,
     /// How others of the sender's host map the region around the payload.
@@ -44,7 +46,8 @@ const MAX_ENTRIES: usize = 2;
 const IN_MEMORY: u8 = 1;
 const RESTARTABLE: u8 = 2;
 const REGION: u8 = 4;
-const RTS_FLAGS: u8 = IN_MEMORY | RESTARTABLE | REGION;
+const STAGED: u8 = 8;
+const RTS_FLAGS: u8 = IN_MEMORY | RESTARTABLE | REGION | STAGED;
 
 impl Rts {
     const FIXED: usize = 45 + Identity::LEN;
@@ -61,6 +64,7 @@ impl Rts {
             .u32(self.attempt)
             .u8(flag(self.in_memory, IN_MEMORY)
                 | flag(self.restartable, RESTARTABLE)
+                | flag(self.staged, STAGED)
                 | flag(self.region.is_some(), REGION));
         self.identity.encode(w);
         if let Some(region) = &self.region {
@@ -97,6 +101,7 @@ impl Rts {
             address,
             lease,
             in_memory: flags & IN_MEMORY != 0,
+            staged: flags & STAGED != 0,
             restartable: flags & RESTARTABLE != 0,
             region,
         };
@@ -386,7 +391,7 @@ mod tests {
         #[test]
         fn an_rts_comes_back(
             numbers: [u64; 4],
-            bits: [bool; 2],
+            bits: [bool; 3],
             region: Option<(u32, u32)>,
             ways in prop::collection::vec((any::<u16>(), prop::collection::vec(any::<u8>(), 0..=MAX_ENTRY)), 0..=MAX_ENTRIES),
             behind: [u8; 5],
@@ -401,6 +406,7 @@ mod tests {
                 attempt: 3,
                 in_memory: bits[0],
                 restartable: bits[1],
+                staged: bits[2],
                 region,
             };
             let mut bytes = encoded(Rts::LEN, |w| rts.encode(w));

@@ -19,6 +19,7 @@ pub struct Info {
     pub device: i32,
     /// What the driver's own layer wants to remember; 0 is nothing.
     pub owner: usize,
+    pub owner_id: u64,
 }
 
 impl Info {
@@ -28,6 +29,7 @@ impl Info {
             kind,
             device: -1,
             owner: 0,
+            owner_id: 0,
         }
     }
 }

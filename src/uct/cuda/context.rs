@@ -9,6 +9,8 @@ use crate::ucs::status::{Error, Result};
 pub struct Owner {
     pub device: Device,
     pub context: Option<Context>,
+    /// The context's number ([`Driver::context_id`]), 0 without one.
+    pub id: u64,
 }
 
 /// A context to make calls in; a primary one stays active as long as this.
@@ -70,8 +72,11 @@ impl Held {
         Held::primary(driver, first)
     }
 
-    /// Makes it current for as long as the result lives.
-    pub fn enter(&self, driver: &'static Driver) -> Result<Pushed<'static>> {
-        driver.push(self.context)
+    /// Makes it current for as long as the result lives, if it isn't.
+    pub fn enter(&self, driver: &'static Driver) -> Result<Option<Pushed<'static>>> {
+        if driver.current()? == Some(self.context) {
+            return Ok(None);
+        }
+        driver.push(self.context).map(Some)
     }
 }

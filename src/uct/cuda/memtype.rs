@@ -88,6 +88,7 @@ pub fn detect(at: usize) -> Result<Option<Known>> {
             owner: Owner {
                 device: Device::from_ordinal(region.info.device),
                 context: Context::from_number(region.info.owner),
+                id: region.info.owner_id,
             },
         })),
         Found::Known(_) | Found::Ask => ask(at),
@@ -113,9 +114,11 @@ pub fn ask(at: usize) -> Result<Option<Known>> {
         }
     };
     let Some(found) = found else { return Ok(None) };
+    let id = found.context.map(|context| driver.context_id(context));
     let owner = Owner {
         device: found.device,
         context: found.context,
+        id: id.transpose()?.unwrap_or(0),
     };
     let exact = cache::region(at).filter(|region| region.info.kind != MemoryType::UNKNOWN);
     let (base, len) = match exact {
@@ -126,6 +129,7 @@ pub fn ask(at: usize) -> Result<Option<Known>> {
         kind,
         device: owner.device.ordinal(),
         owner: owner.context.map_or(0, Context::to_number),
+        owner_id: owner.id,
     };
     if cache::is_enabled() {
         cache::note(base, len, info);

@@ -1,6 +1,8 @@
 //! Copies that are done when the call returns: between any two kinds of memory, in streams of our
 //! own, which are kept for the next.
 
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
 use parking_lot::Mutex;
 
 use super::context::Owner;
@@ -26,9 +28,12 @@ fn driver() -> Result<&'static Driver> {
     driver::get().map_err(|_| Error::NoDevice)
 }
 
-/// A stream of the context, which is current.
-fn take(driver: &'static Driver, context: Context) -> Result<Idle> {
-    let id = driver.context_id(context)?;
+/// A stream of the context, which is current. `id`: its number, or 0.
+fn take(driver: &'static Driver, context: Context, id: u64) -> Result<Idle> {
+    let id = match id {
+        0 => driver.context_id(context)?,
+        id => id,
+    };
     let mut idle = IDLE.lock();
     while let Some(index) = idle.iter().position(|idle| idle.context == context) {
         let found = idle.swap_remove(index);
@@ -65,11 +70,32 @@ pub fn copy(to: UserMem, from: UserMem, owner: Owner) -> Result<()> {
     let driver = driver()?;
     let held = owner.hold(driver)?;
     let _current = held.enter(driver)?;
-    let used = take(driver, held.context)?;
+    let used = take(driver, held.context, owner.id)?;
     let copied = enqueue(&used.stream, to, from);
-    let done = used.stream.synchronize();
+    let done = used.stream.settle();
     give_back(used);
     copied.and(done)
+}
+
+/// Somebody may copy. When nobody may any more, the streams are given back.
+pub struct InUse(());
+
+static USERS: AtomicUsize = AtomicUsize::new(0);
+
+impl InUse {
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> InUse {
+        USERS.fetch_add(1, Relaxed);
+        InUse(())
+    }
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        if USERS.fetch_sub(1, Relaxed) == 1 {
+            release();
+        }
+    }
 }
 
 /// Gives the streams back: nothing is copied for the time being.

@@ -63,6 +63,7 @@ impl Announce {
 
     fn rts(&self, ep: &Endpoint, attempt: u32) -> Rts {
         let address = self.buf.contig().map_or(0, |mem| mem.ptr() as u64);
+        let staged = matches!(self.buf, SendBuf::Device(_));
         Rts {
             tag: self.tag,
             total: self.buf.len() as u64,
@@ -71,7 +72,8 @@ impl Announce {
             op: self.op,
             address,
             lease: if address == 0 { 0 } else { ep.lease() },
-            in_memory: self.buf.is_in_memory(),
+            in_memory: self.buf.is_in_memory() || staged,
+            staged,
             restartable: ep.error_mode() == ErrorMode::Failover,
             region: self.region(ep),
         }

@@ -29,6 +29,7 @@ mod ranges;
 pub mod rkey_ptr;
 pub mod rtr;
 pub mod scheme;
+mod staging;
 pub mod stream;
 #[cfg(test)]
 #[allow(unsafe_code)]

@@ -7,7 +7,9 @@ use smallvec::SmallVec;
 
 use super::announce::{Source, Wanted, sent};
 use super::ats::send_atp;
+use super::staging::Staging;
 use super::{Stream, falls_back};
+use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::{Endpoint, ErrorMode, Rail};
 use crate::ucp::proto::key::{Key, OwnedKey, Remote};
 use crate::ucp::proto::verdict::is_lane_class;
@@ -61,6 +63,8 @@ pub struct Attempt {
     asked: usize,
     /// Something has failed: what completes now proves nothing.
     failed: bool,
+    /// For memory of a device.
+    staging: Option<Staging>,
 }
 
 impl Attempt {
@@ -73,6 +77,7 @@ impl Attempt {
             outstanding: 0,
             asked: 0,
             failed: false,
+            staging: None,
         }
     }
 
@@ -180,7 +185,7 @@ impl Put {
         };
         while attempt.at < self.len {
             // The kernel copies one at a time; others queue.
-            let single = attempt.rails.iter().all(|rail| !rail.keyed);
+            let single = attempt.rails.iter().all(|rail| !rail.keyed) || attempt.staging.is_some();
             if single && attempt.outstanding != 0 {
                 return Ok(Step::Waiting);
             }
@@ -203,7 +208,12 @@ impl Put {
             };
             let left = (self.len - attempt.at).min(rail.max_len).min(share);
             let from = self.offset + attempt.at;
-            let pieces = self.source.buf.pieces(from, left, rail.max_iov);
+            let pieces = match (&*self.source.buf, attempt.staging.as_mut()) {
+                (SendBuf::Device(device), Some(staging)) => {
+                    SendBuf::Contig(staging.fill(device, from, left)?).pieces(0, left, 1)
+                }
+                (buf, _) => buf.pieces(from, left, rail.max_iov),
+            };
             let (pieces, n) = pieces.filter(|(_, n)| *n != 0).ok_or(Error::Unsupported)?;
             let remote = self.address.wrapping_add(attempt.at as u64);
             let (lane, key) = (rail.lane.clone(), self.key.region());
@@ -269,7 +279,9 @@ impl Stage for Put {
         if rails.is_empty() {
             return Err(Error::Unsupported);
         }
-        Ok(Attempt::new(rails, self.op, self.confirmed.get()))
+        let mut attempt = Attempt::new(rails, self.op, self.confirmed.get());
+        attempt.staging = Staging::of(&self.source.buf, self.len, ep)?;
+        Ok(attempt)
     }
 
     fn progress(&self, attempt: &mut Attempt, ep: &Rc<Endpoint>) -> Result<Step> {

@@ -13,13 +13,10 @@ pub fn choose(ep: &Endpoint, buf: &RecvBuf, rts: &Rts) -> RndvScheme {
     if is_possible(wanted, ep, buf, rts) {
         return wanted;
     }
-    // Memory of a device: the lane reads into host memory, from where it is copied.
-    let staged = RndvScheme::GetPpln;
     if wanted == RndvScheme::Get
-        && matches!(buf, RecvBuf::Device(_))
-        && is_possible(staged, ep, buf, rts)
+        && let Some(scheme) = through_host(ep, buf, rts)
     {
-        return staged;
+        return scheme;
     }
     if rndv.forced.is_some_and(|forced| forced != RndvScheme::Am) && !rndv.told.replace(true) {
         crate::ucs_diag!(
@@ -29,6 +26,19 @@ pub fn choose(ep: &Endpoint, buf: &RecvBuf, rts: &Rts) -> RndvScheme {
         );
     }
     RndvScheme::Am
+}
+
+/// For memory of devices, where lanes move it between host memory at both ends.
+fn through_host(ep: &Endpoint, buf: &RecvBuf, rts: &Rts) -> Option<RndvScheme> {
+    let to_device = matches!(buf, RecvBuf::Device(_));
+    let ways: &[RndvScheme] = match (rts.staged, to_device) {
+        (true, true) => &[RndvScheme::PutPpln],
+        (true, false) => &[RndvScheme::Put, RndvScheme::PutPpln],
+        (false, true) => &[RndvScheme::GetPpln],
+        (false, false) => &[],
+    };
+    let mut ways = ways.iter().copied();
+    ways.find(|way| is_possible(*way, ep, buf, rts))
 }
 
 fn is_possible(scheme: RndvScheme, ep: &Endpoint, buf: &RecvBuf, rts: &Rts) -> bool {

@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::announce::{Source, Wanted, sent};
+use super::ats::{answer, send_atp};
 use super::rtr::{Receive, received};
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
@@ -12,9 +13,9 @@ use crate::ucp::proto::pieces::{Payload, Pieces};
 use crate::ucp::proto::{Driven, Flight, Op, Stage, Step};
 use crate::ucp::request::ReqRef;
 use crate::ucp::wire::am;
-use crate::ucp::wire::rndv::Data;
+use crate::ucp::wire::rndv::{Atp, Data};
 use crate::ucp::worker::Worker;
-use crate::ucs::status::Result;
+use crate::ucs::status::{Error, Result, Status};
 use crate::uct::Place;
 
 /// Sending the payload.
@@ -79,6 +80,25 @@ impl Stream {
             memory: Some(memory),
             ..self
         }
+    }
+
+    /// Nothing more comes, although the endpoint lives: the receiver must not wait for it.
+    fn tell_lost(&self, ep: &Rc<Endpoint>, error: Error) {
+        if ep.failure().is_some() {
+            return;
+        }
+        let status = Status::from(error);
+        if self.memory.is_some() {
+            return answer(ep, am::ONE_SIDED_ANSWER, self.receiver_op, status);
+        }
+        let atp = Atp {
+            receiver_op: self.receiver_op,
+            offset: self.start as u64,
+            len: 0,
+            attempt: self.asked,
+            status: status.0,
+        };
+        send_atp(ep, &atp);
     }
 
     /// The attempt that the receiver has asked for.
@@ -152,6 +172,7 @@ pub fn settle(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, driven: Driven<St
         Driven::Next(whole) => sent(worker, req, whole, Ok(())),
         Driven::Ended(stage, error) => {
             let whole = stage.source.whole;
+            stage.tell_lost(ep, error);
             drop(stage);
             sent(worker, req, whole, Err(error));
         }

@@ -120,7 +120,10 @@ impl Copies {
         let held = way.owner.hold(self.driver)?;
         let _current = held.enter(self.driver)?;
         let pair = Pair {
-            context: self.driver.context_id(held.context)?,
+            context: match way.owner.id {
+                0 => self.driver.context_id(held.context)?,
+                id => id,
+            },
             from: way.from,
             to: way.to,
         };
@@ -137,7 +140,7 @@ impl Copies {
         mover::enqueue(&lane.stream, to, from)?;
         if let Err(error) = event.record(&lane.stream) {
             // Nothing would tell of its end.
-            lane.stream.synchronize()?;
+            lane.stream.settle()?;
             return Err(error);
         }
         let seq = self.next.get();

@@ -64,7 +64,7 @@ impl Lane {
             Ok(false) => return None,
             Ok(true) => Ok(()),
             // It may still be running: its memory is not given back before it is over.
-            Err(error) => self.stream.synchronize().and(Err(error)),
+            Err(error) => self.stream.settle().and(Err(error)),
         };
         let copy = self.queue.pop_front()?;
         if result.is_ok() {
@@ -77,7 +77,7 @@ impl Lane {
 impl Drop for Lane {
     fn drop(&mut self) {
         if !self.queue.is_empty() {
-            let _ = self.stream.synchronize();
+            let _ = self.stream.settle();
         }
     }
 }

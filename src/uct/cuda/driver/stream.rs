@@ -65,6 +65,18 @@ impl Stream<'_> {
     }
 }
 
+impl Stream<'_> {
+    /// Waits until all is done, if the driver can be brought to: memory that a failed call leaves
+    /// in use must not be given back. The first failure is told all the same.
+    pub fn settle(&self) -> Result<(), Error> {
+        let first = self.synchronize();
+        if first.is_err() {
+            let _ = (0..3).find(|_| self.synchronize().is_ok());
+        }
+        first
+    }
+}
+
 impl Event<'_> {
     /// Puts the mark behind what is in the stream now; an earlier one is forgotten.
     pub fn record(&self, stream: &Stream<'_>) -> Result<(), Error> {

@@ -238,6 +238,7 @@ fn a_message_that_is_announced_again_is_received_once() {
                 address: data.as_ptr() as u64,
                 lease: pair.to_b.lease(),
                 in_memory: true,
+                staged: false,
                 restartable: true,
                 region: None,
             };

@@ -41,6 +41,15 @@ pub trait Component: Sync {
         "not available on this machine".to_owned()
     }
 
+    /// Unpacks a key of [`Registration::pack`]. `Ok(None)` where keys are for [`Component::attach`].
+    ///
+    /// # Errors
+    /// `Unreachable` if no device can get there; `InvalidParam` for what is no key.
+    fn unpack(&self, packed: &[u8], how: Unpack) -> Result<Option<Box<dyn UnpackedKey>>> {
+        let _ = (packed, how);
+        Ok(None)
+    }
+
     /// Maps memory that another process allocated, by its [`SharedMemory::key`].
     ///
     /// # Errors
@@ -124,6 +133,34 @@ pub struct Detected {
     pub len: usize,
 }
 
+/// Memory that is registered with a domain whose keys say more than where it is.
+pub trait Registration: Send + Sync {
+    /// The packed key of the part at this address.
+    ///
+    /// # Errors
+    /// `InvalidAddr` if there is no such memory; the driver's.
+    fn pack(&self, at: usize) -> Result<Vec<u8>>;
+}
+
+/// A key of a component that unpacks keys itself.
+pub trait UnpackedKey: Send + Sync {
+    /// What operations are given for it.
+    fn number(&self) -> u64;
+
+    /// Where the owner's address `remote` is here, until this is dropped.
+    fn pointer(&self, remote: u64) -> Result<u64>;
+}
+
+/// How a key is unpacked, see [`Component::unpack`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Unpack {
+    /// What the key has mapped goes with it, unless others hold it
+    /// (`UCT_RKEY_UNPACK_FLAG_FREE_UNUSED_MAPPING`).
+    pub free_unused: bool,
+    /// The device that will use it, by its number in the topology; 255 if that is not said.
+    pub sys_device: Option<u8>,
+}
+
 /// `uct_device_type_t`, in its order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -160,6 +197,19 @@ pub trait Md {
     /// Allocates memory of a type that it says it can.
     fn allocate(&self, kind: MemoryType, len: usize) -> Result<Box<dyn DeviceMemory>> {
         let _ = (kind, len);
+        Err(Error::Unsupported)
+    }
+
+    /// Registers memory. `Ok(None)` where nothing has to be done for it.
+    fn register(&self, at: usize, len: usize) -> Result<Option<Box<dyn Registration>>> {
+        let _ = (at, len);
+        Ok(None)
+    }
+
+    /// What code on a device adds to an address of the owner to find it here, as long as the key
+    /// lives; `rkey` is an [`UnpackedKey::number`].
+    fn element(&self, rkey: u64) -> Result<i64> {
+        let _ = rkey;
         Err(Error::Unsupported)
     }
 

@@ -32,8 +32,8 @@ pub use gate::Gate;
 pub use iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, IfaceParams, PerfAttr, Place};
 pub use lease::Lease;
 pub use md::{
-    AllocRequest, Component, Detected, DeviceKind, DeviceMemory, Md, MdAttr, MemoryTypes, Shared,
-    SharedMemory, TlDevice,
+    AllocRequest, Component, Detected, DeviceKind, DeviceMemory, Md, MdAttr, MemoryTypes,
+    Registration, Shared, SharedMemory, TlDevice, Unpack, UnpackedKey,
 };
 
 /// Active message ids are below this.

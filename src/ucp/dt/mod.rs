@@ -56,6 +56,32 @@ pub enum SendBuf {
 }
 
 impl SendBuf {
+    /// Whether a lane for device memory can use it where it is: as [`SendBuf::device_pieces`].
+    pub fn suits_devices(&self) -> bool {
+        match self {
+            SendBuf::Contig(_) | SendBuf::Iov(_) => true,
+            SendBuf::Generic(_) => false,
+            SendBuf::Device(device) => device.memory().is_some(),
+        }
+    }
+
+    /// As [`SendBuf::pieces`] with one piece, of whatever memory.
+    pub fn device_pieces(
+        &self,
+        offset: usize,
+        len: usize,
+    ) -> Option<(SmallVec<[IoVec; 4]>, usize)> {
+        let SendBuf::Device(device) = self else {
+            return self.pieces(offset, len, 1);
+        };
+        let part = device.memory()?.0.part(offset, len);
+        let piece = IoVec {
+            ptr: part.ptr(),
+            len: part.len(),
+        };
+        Some((SmallVec::from_slice(&[piece]), part.len()))
+    }
+
     /// Whether lanes can read it where it is.
     pub fn is_in_memory(&self) -> bool {
         matches!(self, SendBuf::Contig(_) | SendBuf::Iov(_))
@@ -175,6 +201,32 @@ pub enum RecvBuf {
 }
 
 impl RecvBuf {
+    /// Whether a lane for device memory can use it where it is: as [`RecvBuf::device_pieces`].
+    pub fn suits_devices(&self) -> bool {
+        match self {
+            RecvBuf::Contig(_) | RecvBuf::Iov(_) => true,
+            RecvBuf::Generic(_) => false,
+            RecvBuf::Device(device) => device.memory().is_some(),
+        }
+    }
+
+    /// As [`RecvBuf::pieces`] with one piece, of whatever memory.
+    pub fn device_pieces(
+        &self,
+        offset: usize,
+        len: usize,
+    ) -> Option<(SmallVec<[IoVecMut; 4]>, usize)> {
+        let RecvBuf::Device(device) = self else {
+            return self.pieces(offset, len, 1);
+        };
+        let part = device.memory()?.0.part(offset, len);
+        let piece = IoVecMut {
+            ptr: part.ptr(),
+            len: part.len(),
+        };
+        Some((SmallVec::from_slice(&[piece]), part.len()))
+    }
+
     /// Whether lanes can write it where it is.
     pub fn is_in_memory(&self) -> bool {
         matches!(self, RecvBuf::Contig(_) | RecvBuf::Iov(_))

@@ -2,6 +2,7 @@
 
 mod alloc;
 pub mod attach;
+pub mod device;
 mod regions;
 mod window;
 
@@ -50,6 +51,8 @@ pub struct Memory {
     kind: MemoryType,
     /// Of a device's memory.
     owner: Option<Owner>,
+    /// What others need to open it, if it is a device's; asked when a key is packed first.
+    device: device::Export,
 }
 
 /// A memory handle (`ucp_mem_h`): a region that peers may access until this is dropped.
@@ -83,6 +86,11 @@ impl Registered {
 
     /// What peers, or with [`Kind::Exported`] other processes of this host, get at it by.
     pub fn packed(&self, kind: Kind) -> Packed {
+        let at = self.memory.address() as u64;
+        let device = match kind {
+            Kind::Key if self.memory.kind == MemoryType::CUDA => self.memory.device.get(&self.context, at),
+            _ => None,
+        };
         Packed {
             kind,
             context: self.context.uid,
@@ -91,7 +99,7 @@ impl Registered {
             len: self.memory.len() as u64,
             memory_type: self.memory.kind.0,
             flags: 0,
-            entries: self.memory.entry().into_iter().collect(),
+            entries: self.memory.entry().into_iter().chain(device).collect(),
         }
     }
 }
@@ -110,6 +118,7 @@ impl Memory {
         method: None,
         kind: MemoryType::HOST,
         owner: None,
+        device: device::Export::NONE,
     };
 
     /// The user's own memory. Nothing needs to be done for host memory.
@@ -129,6 +138,7 @@ impl Memory {
             method: None,
             kind: MemoryType::HOST,
             owner: None,
+            device: device::Export::default(),
         })
     }
 
@@ -162,6 +172,7 @@ impl Memory {
             backing: Backing::Device(allocation),
             method: Some("cuda_cpy"),
             kind,
+            device: device::Export::default(),
         })
     }
 
@@ -222,6 +233,7 @@ impl Memory {
             method: Some(method),
             kind: MemoryType::HOST,
             owner: None,
+            device: device::Export::default(),
         })
     }
 
@@ -238,6 +250,7 @@ impl Memory {
             method: None,
             kind: MemoryType::HOST,
             owner: None,
+            device: device::Export::default(),
         })
     }
 
@@ -265,6 +278,7 @@ impl Memory {
             method: None,
             kind: MemoryType::HOST,
             owner: None,
+            device: device::Export::default(),
         })
     }
 

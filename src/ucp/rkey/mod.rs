@@ -13,9 +13,12 @@ use crate::sys::usermem::UserMem;
 use crate::ucp::context::Context;
 use crate::ucp::ep::Endpoint;
 use crate::ucp::mem::attach::{self, Attached};
+use crate::ucp::mem::device;
 use crate::ucp::mem::{Memory, RegionId, Registered, Window, offset_in};
 use crate::ucs::memory::MemoryType;
 use crate::ucs::status::{Error, Result};
+use crate::uct::cuda::ipc::Named;
+use crate::uct::cuda::ipc::cache::Unused;
 
 /// Memory of a region that this process can load from and store to.
 enum Mapped {
@@ -30,6 +33,8 @@ enum Mapped {
 pub struct RemoteKey {
     packed: wire::Packed,
     config: Arc<RkeyConfig>,
+    /// Memory of a device, as `cuda_ipc` knows it.
+    device: Option<Named>,
     /// Mapped when first needed: a key may be for a region that is only ever used by other means.
     mapped: OnceLock<Option<Mapped>>,
     context: Arc<Context>,
@@ -98,6 +103,8 @@ impl RemoteKey {
         );
         Ok(Arc::new(RemoteKey {
             config: context.rkey_configs.of(context, &packed),
+            // The user is told that nothing is left of a key when it is destroyed.
+            device: device::key(context, &packed, Unused::Closes),
             packed,
             mapped: OnceLock::new(),
             context: context.clone(),
@@ -158,6 +165,10 @@ impl RemoteKey {
     /// # Errors
     /// `InvalidAddr` outside of the region, `Unreachable` where the memory can't be mapped.
     pub fn pointer(&self, remote: u64) -> Result<UserMem> {
+        if let Some(device) = &self.device {
+            self.check(remote, 1)?;
+            return device::pointer(device, remote);
+        }
         // What can't be mapped at all is so wherever the pointer leads.
         self.mapped(self.packed.address, 1)
             .ok_or(Error::Unreachable)?;
@@ -175,6 +186,11 @@ impl RemoteKey {
     /// Of the peer's memory.
     pub fn memory_type(&self) -> MemoryType {
         MemoryType::of(self.packed.memory_type.into())
+    }
+
+    /// What the lane for device memory is to be given, if the region is of that kind.
+    pub fn device(&self) -> Option<u64> {
+        self.device.as_ref().map(Named::number)
     }
 
     /// An order of keys; equal ones are for the same memory and are used alike.

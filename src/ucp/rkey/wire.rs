@@ -15,7 +15,7 @@ use crate::ucp::address::TlId;
 use crate::ucp::wire::{Reader, Writer};
 
 const MAGIC: u32 = 0x4b52_5855;
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// Bytes that tell the length of a packed key.
 pub const HEADER_LEN: usize = 12;
@@ -28,7 +28,9 @@ pub const MAX_LEN: usize = 512;
 /// Most entries of a key.
 pub const MAX_ENTRIES: usize = 8;
 /// Longest entry.
-pub const MAX_ENTRY: usize = 48;
+pub const MAX_ENTRY: usize = 200;
+/// Longest that needs no memory of its own.
+const USUAL_ENTRY: usize = 48;
 
 /// What packed bytes are for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,7 +45,7 @@ pub enum Kind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
     pub tl: TlId,
-    pub bytes: SmallVec<[u8; MAX_ENTRY]>,
+    pub bytes: SmallVec<[u8; USUAL_ENTRY]>,
 }
 
 impl Entry {

@@ -19,9 +19,18 @@ pub(super) mod tests;
 
 pub use order::{Order, Way};
 
+use std::rc::Rc;
+
 use crate::ucp::ep::Endpoint;
 use crate::ucp::rkey::RemoteKey;
 use crate::ucs::status::Result;
+use crate::uct;
+
+/// The lane that accesses the memory of a key without the target's help, and what it needs to be
+/// given for that.
+pub(super) fn device_lane(ep: &Endpoint, key: &RemoteKey) -> Option<(Rc<dyn uct::Ep>, u64)> {
+    Some((ep.device_lane()?, key.device()?))
+}
 
 /// Checks that an operation may be posted at all.
 pub(super) fn check(ep: &Endpoint, key: &RemoteKey, remote: u64, len: usize) -> Result<()> {

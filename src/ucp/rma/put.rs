@@ -72,6 +72,9 @@ fn way(ep: &Endpoint, buf: &SendBuf, remote: u64, key: &RemoteKey) -> Way {
     if key.mapped(remote, buf.len()).is_some() {
         return Way::Mapped;
     }
+    if buf.suits_devices() && super::device_lane(ep, key).is_some() {
+        return Way::Lane;
+    }
     let by_lane = key.allows_copy()
         && buf.len() >= ep.config().put_lane_min
         && buf.is_in_memory()

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::{Identity, Origin, Reader, Writer};
 use crate::ucp::address::TlId;
-use crate::ucp::rkey::wire::{Entry, MAX_ENTRY};
+use crate::ucp::rkey::wire::Entry;
 
 /// Ready to send: announces a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,6 +42,9 @@ pub type Entries = SmallVec<[Entry; 1]>;
 
 /// Most ways that an RTS tells.
 const MAX_ENTRIES: usize = 2;
+/// Bytes of the longest of them, and of all together: what doesn't fit is not told.
+const MAX_WAY: usize = 128;
+const ROOM: usize = 3 + MAX_WAY;
 
 const IN_MEMORY: u8 = 1;
 const RESTARTABLE: u8 = 2;
@@ -52,7 +55,7 @@ const RTS_FLAGS: u8 = IN_MEMORY | RESTARTABLE | REGION | STAGED;
 impl Rts {
     const FIXED: usize = 45 + Identity::LEN;
     /// Most bytes that [`Rts::encode`] writes.
-    pub const LEN: usize = Self::FIXED + 17 + MAX_ENTRIES * (3 + MAX_ENTRY);
+    pub const LEN: usize = Self::FIXED + 17 + ROOM;
 
     pub fn encode(&self, w: &mut Writer<'_>) {
         let flag = |is: bool, bit: u8| if is { bit } else { 0 };
@@ -69,8 +72,16 @@ impl Rts {
         self.identity.encode(w);
         if let Some(region) = &self.region {
             w.u64(region.base).u64(region.len);
-            w.u8(region.entries.len().min(MAX_ENTRIES) as u8);
-            for entry in region.entries.iter().take(MAX_ENTRIES) {
+            let mut room = ROOM;
+            let fits = |entry: &&Entry| {
+                let left = room.checked_sub(3 + entry.bytes.len());
+                room = left.unwrap_or(room);
+                left.is_some()
+            };
+            let told = region.entries.iter().filter(fits).take(MAX_ENTRIES);
+            let told: SmallVec<[&Entry; MAX_ENTRIES]> = told.collect();
+            w.u8(told.len() as u8);
+            for entry in told {
                 w.bytes(&entry.tl.0.to_ne_bytes());
                 w.u8(entry.bytes.len() as u8).bytes(&entry.bytes);
             }
@@ -120,7 +131,7 @@ impl Region {
         for _ in 0..count {
             let tl = u16::from_ne_bytes([r.u8()?, r.u8()?]);
             let len = usize::from(r.u8()?);
-            let (bytes, rest) = r.0.split_at_checked(len).filter(|_| len <= MAX_ENTRY)?;
+            let (bytes, rest) = r.0.split_at_checked(len).filter(|_| len <= MAX_WAY)?;
             r.0 = rest;
             entries.push(Entry::new(TlId(tl), bytes));
         }
@@ -393,7 +404,7 @@ mod tests {
             numbers: [u64; 4],
             bits: [bool; 3],
             region: Option<(u32, u32)>,
-            ways in prop::collection::vec((any::<u16>(), prop::collection::vec(any::<u8>(), 0..=MAX_ENTRY)), 0..=MAX_ENTRIES),
+            ways in prop::collection::vec((any::<u16>(), prop::collection::vec(any::<u8>(), 0..=48)), 0..=MAX_ENTRIES),
             behind: [u8; 5],
         ) {
             let [tag, total, op, address] = numbers;

@@ -38,6 +38,12 @@ pub unsafe fn close(handle: uct_md_h) {
 
 const HOST: u64 = 1 << UCS_MEMORY_TYPE_HOST;
 
+const INVALIDATES: u64 =
+    UCT_MD_FLAG_INVALIDATE | (UCT_MD_FLAG_INVALIDATE_RMA | UCT_MD_FLAG_INVALIDATE_AMO) as u64;
+/// Of a domain whose keys are for memory of devices.
+const OWN_KEYS: u64 =
+    UCT_MD_FLAG_NEED_RKEY | UCT_MD_FLAG_RKEY_PTR | UCT_MD_FLAG_MEMTYPE_COPY as u64;
+
 /// A domain's attributes in C's terms.
 pub struct Attributes {
     pub attr: MdAttr,
@@ -54,6 +60,7 @@ impl Domain {
     pub fn attributes(&self) -> Attributes {
         let attr = self.md.attr();
         let (allocates, registers) = (attr.max_alloc > 0, attr.max_reg > 0);
+        let own_keys = registers && attr.rkey_packed_size > 0;
         let when = |yes: bool, bits: u64| if yes { bits } else { 0 };
         let host = attr.types.is_none();
         let types = attr.types.unwrap_or(MemoryTypes {
@@ -73,7 +80,8 @@ impl Domain {
                     attr.rkey_ptr || attr.rkey_packed_size > 0,
                     UCT_MD_FLAG_NEED_RKEY,
                 )
-                | when(attr.invalidates, UCT_MD_FLAG_INVALIDATE),
+                | when(own_keys, OWN_KEYS)
+                | when(attr.invalidates, INVALIDATES),
             reg_types: types.reg,
             alloc_types: types.alloc,
             access_types: types.access,

@@ -7,7 +7,9 @@ use crate::ucs::config::Config;
 use crate::ucs::memory::MemoryType;
 use crate::uct::cuda::memory::Pinned;
 use crate::uct::ops::{alloc, key};
-use crate::uct::{AllocRequest, Component, DeviceMemory, Shared};
+use crate::uct::{
+    AllocRequest, Component, DeviceMemory, Registration, Shared, Unpack, UnpackedKey,
+};
 
 use super::md::Domain;
 
@@ -20,9 +22,18 @@ pub enum Memory {
     Device(Box<dyn DeviceMemory>),
     /// Host memory that a driver was told of.
     Pinned(#[allow(dead_code)] Pinned),
+    /// Registered memory, by its address, of a domain whose keys say more than that.
+    Exported(Box<dyn Registration>, usize),
 }
 
-/// What a key's handle points to: memory of somebody else, mapped here.
+/// What a key's handle points to.
+enum KeyHandle {
+    Mapped(Mapped),
+    /// The component's own.
+    Own(Box<dyn UnpackedKey>),
+}
+
+/// Memory of somebody else, mapped here.
 struct Mapped {
     shared: Shared,
     base: u64,
@@ -56,6 +67,9 @@ impl Memory {
         address: *mut c_void,
         length: usize,
     ) -> Result<Memory, Error> {
+        if let Some(own) = domain.md.register(address.addr(), length)? {
+            return Ok(Memory::Exported(own, address.addr()));
+        }
         let types = domain.md.attr().types.unwrap_or_default();
         if types.reg & MemoryType::HOST.bit() == 0 {
             return Ok(Memory::Registered);
@@ -65,9 +79,11 @@ impl Memory {
         Ok(pinned.map_or(Memory::Registered, Memory::Pinned))
     }
 
-    /// The packed key, of as many bytes as the domain's attributes say.
-    pub fn pack(&self) -> Result<Vec<u8>, Error> {
+    /// The packed key, of as many bytes as the domain's attributes say; `at`: of the part that
+    /// begins there.
+    pub fn pack(&self, at: Option<usize>) -> Result<Vec<u8>, Error> {
         match self {
+            Memory::Exported(memory, start) => memory.pack(at.unwrap_or(*start)),
             Memory::Registered | Memory::Device(_) | Memory::Pinned(_) => Ok(Vec::new()),
             Memory::Shared(shared) => {
                 let base = shared.memory().ptr().expose_provenance() as u64;
@@ -98,6 +114,7 @@ pub fn allocate(domain: &Domain, place: Place, len: usize) -> Result<(UserMem, M
 unsafe fn unpack_key(
     component: &'static dyn Component,
     packed: *const c_void,
+    how: Unpack,
 ) -> Result<(uct_rkey_t, *mut c_void), Error> {
     let config = Config::global();
     let name = component.query_mds().into_iter().next();
@@ -106,7 +123,20 @@ unsafe fn unpack_key(
     if len == 0 {
         return Ok((0, core::ptr::null_mut()));
     }
-    if packed.is_null() || len != key::LEN {
+    if packed.is_null() {
+        return Err(Error::InvalidParam);
+    }
+    // SAFETY: so many bytes, as the caller says.
+    let bytes = unsafe { core::slice::from_raw_parts(packed.cast::<u8>(), len) };
+    if let Some(own) = component.unpack(bytes, how)? {
+        let handle = KeyHandle::Own(own);
+        let number = match &handle {
+            KeyHandle::Own(key) => key.number(),
+            KeyHandle::Mapped(_) => 0,
+        };
+        return Ok((number as uct_rkey_t, Box::into_raw(Box::new(handle)).cast()));
+    }
+    if len != key::LEN {
         return Err(Error::InvalidParam);
     }
     // SAFETY: so many bytes, as the caller says.
@@ -117,10 +147,10 @@ unsafe fn unpack_key(
     };
     let shared = component.attach(config, unpacked.key)?;
     let here = shared.memory().ptr().expose_provenance();
-    let mapped = Mapped {
+    let mapped = KeyHandle::Mapped(Mapped {
         shared,
         base: unpacked.base,
-    };
+    });
     let distance = here.wrapping_sub(unpacked.base as usize);
     Ok((distance, Box::into_raw(Box::new(mapped)).cast()))
 }
@@ -137,8 +167,12 @@ pub unsafe fn pointer(
 ) -> Result<*mut c_void, Error> {
     let here = crate::uct::ops::direct::local(remote, rkey).cast();
     // SAFETY: NULL, or from `unpack`.
-    match unsafe { handle.cast::<Mapped>().as_ref() } {
-        Some(mapped) => {
+    match unsafe { handle.cast::<KeyHandle>().as_ref() } {
+        Some(KeyHandle::Own(key)) => {
+            let at = key.pointer(remote)?;
+            Ok(core::ptr::with_exposed_provenance_mut(at as usize))
+        }
+        Some(KeyHandle::Mapped(mapped)) => {
             let offset = remote.wrapping_sub(mapped.base);
             let inside = offset <= mapped.shared.memory().len() as u64;
             inside.then_some(here).ok_or(Error::InvalidAddr)
@@ -153,7 +187,7 @@ pub unsafe fn pointer(
 pub unsafe fn release(handle: *mut c_void) {
     if !handle.is_null() {
         // SAFETY: as the caller says.
-        drop(unsafe { Box::from_raw(handle.cast::<Mapped>()) });
+        drop(unsafe { Box::from_raw(handle.cast::<KeyHandle>()) });
     }
 }
 
@@ -170,14 +204,19 @@ pub fn private_method(method: uct_alloc_method_t) -> Option<alloc::Method> {
 
 /// # Safety
 /// As for `uct_md_mkey_pack`.
-pub unsafe fn pack(md: uct_md_h, memh: uct_mem_h, buffer: *mut c_void) -> Result<(), Error> {
+pub unsafe fn pack(
+    md: uct_md_h,
+    memh: uct_mem_h,
+    at: Option<usize>,
+    buffer: *mut c_void,
+) -> Result<(), Error> {
     if buffer.is_null() {
         return Err(Error::InvalidParam);
     }
     // SAFETY: as the caller says; as many bytes are written as the domain's attributes say.
     unsafe {
         super::md::from(md)?;
-        let packed = Memory::from(memh)?.pack()?;
+        let packed = Memory::from(memh)?.pack(at)?;
         core::ptr::copy_nonoverlapping(packed.as_ptr(), buffer.cast(), packed.len());
     }
     Ok(())
@@ -188,6 +227,7 @@ pub unsafe fn pack(md: uct_md_h, memh: uct_mem_h, buffer: *mut c_void) -> Result
 pub unsafe fn unpack(
     component: uct_component_h,
     buffer: *const c_void,
+    how: Unpack,
     rkey_ob: *mut uct_rkey_bundle_t,
 ) -> Result<(), Error> {
     let component = super::component::from(component)?;
@@ -196,7 +236,7 @@ pub unsafe fn unpack(
     }
     // SAFETY: as the caller says. `type` is of before 1.22, and is not ours to write.
     unsafe {
-        let (rkey, handle) = unpack_key(component, buffer)?;
+        let (rkey, handle) = unpack_key(component, buffer, how)?;
         (&raw mut (*rkey_ob).rkey).write(rkey);
         (&raw mut (*rkey_ob).handle).write(handle);
     }

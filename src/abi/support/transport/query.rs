@@ -46,7 +46,7 @@ pub fn flags(interface: &Interface) -> u64 {
             UCT_IFACE_FLAG_GET_SHORT,
         ),
         (
-            interface.device.kind != DeviceKind::Acc,
+            interface.device.kind != DeviceKind::Acc && !caps.contains(IfaceCaps::DEVICE_ONLY),
             UCT_IFACE_FLAG_EP_CHECK,
         ),
         (

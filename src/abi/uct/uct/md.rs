@@ -7,8 +7,8 @@ use crate::abi::support::transport::memory::{self, Memory, pack, unpack};
 use crate::abi::support::transport::{component, config, md as domain};
 use crate::set_field;
 use crate::uct::Detected;
-use crate::uct::config_table;
 use crate::uct::ops::alloc;
+use crate::uct::{Unpack, config_table};
 
 /// What a domain knows of a piece of memory.
 ///
@@ -227,7 +227,7 @@ pub unsafe extern "C" fn uct_md_mem_dereg(md: uct_md_h, memh: uct_mem_h) -> ucs_
     // SAFETY: NULL or open; NULL or registered, and not used again.
     unsafe {
         match domain::from(md).and_then(|_| Memory::from(memh)) {
-            Ok(Memory::Registered | Memory::Pinned(_)) => {
+            Ok(Memory::Registered | Memory::Pinned(_) | Memory::Exported(..)) => {
                 Memory::free(memh);
                 Status::OK
             }
@@ -345,7 +345,7 @@ pub unsafe extern "C" fn uct_md_mkey_pack(
     rkey_buffer: *mut c_void,
 ) -> ucs_status_t {
     // SAFETY: NULL or open; NULL or a handle of this domain; room for a packed key.
-    unsafe { pack(md, memh, rkey_buffer) }.into()
+    unsafe { pack(md, memh, None, rkey_buffer) }.into()
 }
 
 /// Makes a key out of its packed form. To be released by `uct_rkey_release`.
@@ -356,7 +356,7 @@ pub unsafe extern "C" fn uct_rkey_unpack(
     rkey_ob: *mut uct_rkey_bundle_t,
 ) -> ucs_status_t {
     // SAFETY: a packed key of this component, a writable place.
-    unsafe { unpack(component, rkey_buffer, rkey_ob) }.into()
+    unsafe { unpack(component, rkey_buffer, Unpack::default(), rkey_ob) }.into()
 }
 
 /// Address in this process of remote memory that a key is for.

@@ -11,8 +11,8 @@ use crate::ucp::proto::rndv::Receive;
 use crate::ucp::proto::{Driven, Flight, Op, Stage, Step};
 use crate::ucp::request::ReqRef;
 use crate::ucp::rkey::RemoteKey;
-use crate::ucp::rma::Way;
 use crate::ucp::rma::order::{InFlight, Kind};
+use crate::ucp::rma::{Way, device_lane};
 use crate::ucp::wire::{Identity, Writer, am, rma};
 use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Result};
@@ -103,10 +103,16 @@ impl Get {
         let total = self.buf.len();
         while self.confirmed.get() < total {
             let at = self.confirmed.get();
-            let pieces = self.buf.pieces(at, total - at, ep.config().fetch_max_iov);
+            let pieces = match self.key.device() {
+                Some(_) => self.buf.device_pieces(at, total - at),
+                None => self.buf.pieces(at, total - at, ep.config().fetch_max_iov),
+            };
             let (pieces, n) = pieces.filter(|(_, n)| *n != 0).ok_or(Error::Unsupported)?;
             let remote = self.remote.wrapping_add(at as u64);
-            match posted.lane.get_zcopy(&pieces, remote, 0, self.op)? {
+            match posted
+                .lane
+                .get_zcopy(&pieces, remote, posted.rkey, self.op)?
+            {
                 Post::Done => self.confirmed.set(at + n),
                 Post::NoResource => return Ok(Step::Blocked),
                 Post::Pending => {
@@ -165,8 +171,10 @@ impl Stage for Get {
     fn begin(&self, ep: &Rc<Endpoint>, _number: u32) -> Result<Attempt> {
         let posted = match self.way {
             Way::Lane => {
-                let lane = ep.fetch_lane().ok_or(Error::Unsupported)?;
-                Some(Posted::new(lane, self.op))
+                let plain = || Some((ep.fetch_lane()?, 0));
+                let lane = device_lane(ep, &self.key).or_else(plain);
+                let (lane, rkey) = lane.ok_or(Error::Unsupported)?;
+                Some(Posted::new(lane, rkey, self.op))
             }
             Way::Mapped | Way::Message => None,
         };
@@ -202,7 +210,10 @@ pub fn settle(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, driven: Driven<Ge
             None => worker.finish(req, Ok(())),
         },
         Driven::Ended(get, error) if get.way == Way::Lane && is_refusal(error) => {
-            ep.forget_fetch_lane();
+            // What one device can't reach another may.
+            if get.key.device().is_none() {
+                ep.forget_fetch_lane();
+            }
             req.set_op(Op::Get(Flight::new(get.into_message())));
             ep.announce();
             ep.submit(req);

@@ -15,15 +15,18 @@ use crate::uct::{Ep, Which};
 /// operation has ended.
 struct Posted {
     lane: Rc<dyn Ep>,
+    /// The key that it wants.
+    rkey: u64,
     token: u64,
     /// Bytes; 0 when nothing is under way.
     len: usize,
 }
 
 impl Posted {
-    fn new(lane: Rc<dyn Ep>, token: u64) -> Posted {
+    fn new(lane: Rc<dyn Ep>, rkey: u64, token: u64) -> Posted {
         Posted {
             lane,
+            rkey,
             token,
             len: 0,
         }
@@ -42,6 +45,6 @@ impl Drop for Posted {
 fn is_refusal(error: Error) -> bool {
     matches!(
         error,
-        Error::Unsupported | Error::InvalidAddr | Error::InvalidParam
+        Error::Unsupported | Error::InvalidAddr | Error::InvalidParam | Error::Unreachable
     )
 }

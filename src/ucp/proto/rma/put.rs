@@ -12,8 +12,8 @@ use crate::ucp::proto::pieces::{Payload, Pieces};
 use crate::ucp::proto::{Driven, Flight, Op, Stage, Step};
 use crate::ucp::request::ReqRef;
 use crate::ucp::rkey::RemoteKey;
-use crate::ucp::rma::Way;
 use crate::ucp::rma::order::{InFlight, Kind};
+use crate::ucp::rma::{Way, device_lane};
 use crate::ucp::wire::{Writer, am, rma};
 use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Result};
@@ -112,10 +112,16 @@ impl Put {
         let total = self.buf.len();
         while self.confirmed.get() < total {
             let at = self.confirmed.get();
-            let pieces = self.buf.pieces(at, total - at, ep.config().put_max_iov);
+            let pieces = match self.key.device() {
+                Some(_) => self.buf.device_pieces(at, total - at),
+                None => self.buf.pieces(at, total - at, ep.config().put_max_iov),
+            };
             let (pieces, n) = pieces.filter(|(_, n)| *n != 0).ok_or(Error::Unsupported)?;
             let remote = self.remote.wrapping_add(at as u64);
-            match posted.lane.put_zcopy(&pieces, remote, 0, self.op)? {
+            match posted
+                .lane
+                .put_zcopy(&pieces, remote, posted.rkey, self.op)?
+            {
                 Post::Done => self.confirmed.set(at + n),
                 Post::NoResource => return Ok(Step::Blocked),
                 Post::Pending => {
@@ -156,8 +162,10 @@ impl Stage for Put {
         };
         let posted = match self.way {
             Way::Lane => {
-                let lane = ep.put_lane().ok_or(Error::Unsupported)?;
-                Some(Posted::new(lane, self.op))
+                let plain = || Some((ep.put_lane()?, 0));
+                let lane = device_lane(ep, &self.key).or_else(plain);
+                let (lane, rkey) = lane.ok_or(Error::Unsupported)?;
+                Some(Posted::new(lane, rkey, self.op))
             }
             Way::Mapped | Way::Message => None,
         };
@@ -189,7 +197,10 @@ pub fn settle(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, driven: Driven<Pu
         Driven::Waiting(flight) => req.set_op(Op::Put(flight)),
         Driven::Next(()) => worker.finish(req, Ok(())),
         Driven::Ended(put, error) if put.way == Way::Lane && is_refusal(error) => {
-            ep.forget_put_lane();
+            // What one device can't reach another may.
+            if put.key.device().is_none() {
+                ep.forget_put_lane();
+            }
             req.set_op(Op::Put(Flight::new(put.into_messages())));
             ep.announce();
             ep.submit(req);

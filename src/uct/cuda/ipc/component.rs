@@ -2,14 +2,20 @@
 
 use std::rc::Rc;
 
-use super::cache::Limits;
+use parking_lot::Mutex;
+
+use super::cache::{Limits, Unused};
 use super::iface::IpcIface;
-use super::{key, wire};
+use super::key::Key;
+use super::names::Named;
+use super::{key, names, owner, wire};
 use crate::ucs::config::Config;
 use crate::ucs::status::{Error, Result};
 use crate::uct::cuda::driver;
 use crate::uct::iface::{Iface, IfaceParams};
-use crate::uct::md::{Component, DeviceKind, Md, MdAttr, MemoryTypes, TlDevice};
+use crate::uct::md::{
+    Component, DeviceKind, Md, MdAttr, MemoryTypes, Registration, TlDevice, Unpack, UnpackedKey,
+};
 
 /// The component `cuda_ipc`.
 pub static CUDA_IPC: IpcComponent = IpcComponent;
@@ -40,6 +46,19 @@ impl Component for IpcComponent {
         }
     }
 
+    fn unpack(&self, packed: &[u8], how: Unpack) -> Result<Option<Box<dyn UnpackedKey>>> {
+        let unused = match how.free_unused {
+            true => Unused::Closes,
+            false => Unused::Stays,
+        };
+        let key = Key::read(packed, unused)?;
+        let device = key::usable_device(how.sys_device)?;
+        if !key.is_accessible(device) {
+            return Err(Error::Unreachable);
+        }
+        Ok(Some(Box::new(Named::new(key))))
+    }
+
     fn open_md(&'static self, name: &str, config: &Config) -> Result<Rc<dyn Md>> {
         if name != self.name() {
             return Err(Error::NoDevice);
@@ -56,6 +75,41 @@ impl Component for IpcComponent {
 }
 
 struct IpcMd;
+
+/// Registered memory: the allocations of it that keys were packed of. They are found then.
+#[derive(Default)]
+struct Registered(Mutex<Vec<owner::Exported>>);
+
+impl Registration for Registered {
+    fn pack(&self, at: usize) -> Result<Vec<u8>> {
+        let at = at as u64;
+        let (driver, _) = key::mappings()?;
+        let mut known = self.0.lock();
+        let inside =
+            |e: &owner::Exported| e.key.what.offset(at).is_some_and(|o| o < e.key.what.len);
+        let index = match known.iter().position(inside) {
+            Some(index) => index,
+            None => {
+                known.push(owner::export(driver, at)?);
+                known.len() - 1
+            }
+        };
+        let exported = known.get(index).ok_or(Error::NoElem)?;
+        let mut bytes = exported.key.encode();
+        bytes.resize(wire::PACKED_LEN, 0);
+        Ok(bytes)
+    }
+}
+
+impl UnpackedKey for Named {
+    fn number(&self) -> u64 {
+        Named::number(self)
+    }
+
+    fn pointer(&self, remote: u64) -> Result<u64> {
+        self.key().pointer(remote)
+    }
+}
 
 impl Md for IpcMd {
     fn component(&self) -> &'static dyn Component {
@@ -79,6 +133,16 @@ impl Md for IpcMd {
             invalidates: true,
             ..MdAttr::default()
         }
+    }
+
+    fn register(&self, _at: usize, _len: usize) -> Result<Option<Box<dyn Registration>>> {
+        Ok(Some(Box::new(Registered::default())))
+    }
+
+    fn element(&self, rkey: u64) -> Result<i64> {
+        let key = names::find(rkey).ok_or(Error::InvalidParam)?;
+        let base = key.wire().what.base;
+        Ok(key.pointer(base)?.wrapping_sub(base) as i64)
     }
 
     fn devices(&self) -> Result<Vec<TlDevice>> {

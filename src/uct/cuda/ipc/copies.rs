@@ -7,10 +7,10 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::cache::Unused;
-use super::key::{Access, Key};
-use super::owner::{self, inside};
+use super::key::{Access, Key, usable_device};
+use super::owner::{self, inside, of_device};
 use crate::ucs::status::{Error, Result};
-use crate::uct::cuda::driver::{Driver, Event, Stream};
+use crate::uct::cuda::driver::{Driver, Event, Place, Stream};
 use crate::uct::ep::{Post, Which};
 
 /// Which way the bytes go.
@@ -107,8 +107,11 @@ impl Copies {
         if self.in_flight.get() >= self.settings.max_events {
             return Ok(Post::NoResource);
         }
-        let memory = self.driver.look_up(order.local)?;
-        let memory = memory.ok_or(Error::InvalidAddr)?;
+        let memory = match self.driver.look_up(order.local)? {
+            Some(memory) if memory.place != Place::Host => memory,
+            // Any device will do for memory of the host.
+            _ => of_device(usable_device(None)?),
+        };
         let inside = inside(self.driver, &memory)?;
         let unused = self.settings.unused;
         let access = match key.map(memory.device, order.remote, order.len, unused) {

@@ -25,6 +25,20 @@ pub fn mappings() -> Result<(&'static Driver, &'static Mappings)> {
     Ok((driver, mappings))
 }
 
+/// The device that keys are likely to be used from: the current one, or that which the topology
+/// names, or any that the program has made active.
+///
+/// # Errors
+/// `Unreachable` if there is none.
+pub fn usable_device(_sys_device: Option<u8>) -> Result<Device> {
+    let (driver, _) = mappings()?;
+    if let Some(device) = driver.current_device()? {
+        return Ok(device);
+    }
+    let active = |device: &Device| driver.primary(*device).is_ok_and(|found| found.is_some());
+    driver.devices().find(active).ok_or(Error::Unreachable)
+}
+
 /// An address here, and what keeps it mapped.
 #[derive(Debug)]
 pub enum Access {

@@ -53,6 +53,17 @@ pub fn inside<'a>(driver: &'a Driver, memory: &Attributes) -> Result<Inside<'a>>
     })
 }
 
+/// As if memory were the device's, of no context.
+pub const fn of_device(device: Device) -> Attributes {
+    Attributes {
+        place: Place::Device,
+        device,
+        context: None,
+        ipc_capable: false,
+        handle_types: 0,
+    }
+}
+
 /// Prepares the allocation that the address lies in for others. One that can't be shared gets a key
 /// too, which others find to be of no use.
 ///

@@ -1,8 +1,9 @@
 //! Entry points of `uct/api/v2/uct_v2.h`: md.
 
 use crate::abi::prelude::*;
-use crate::abi::support::transport::memory::pack;
+use crate::abi::support::transport::memory::{pack, unpack};
 use crate::abi::support::transport::{component as components, md as domain};
+use crate::uct::Unpack;
 use crate::{field, set_field};
 
 /// Like `uct_md_mem_reg`, with parameters.
@@ -230,7 +231,8 @@ pub unsafe extern "C" fn uct_md_mkey_pack_v2(
 ) -> ucs_status_t {
     // Callers of before 1.22 pass four arguments of another meaning; none of the programs served
     // does so.
-    let _ = (address, length);
+    let _ = length;
+    let at = (!address.is_null()).then(|| address.addr());
     // SAFETY: the caller's own arguments.
     unsafe {
         let flags = match Params::new(params) {
@@ -242,7 +244,7 @@ pub unsafe extern "C" fn uct_md_mkey_pack_v2(
         if flags != 0 {
             return Error::Unsupported.into();
         }
-        pack(md, memh, mkey_buffer).into()
+        pack(md, memh, at, mkey_buffer).into()
     }
 }
 
@@ -297,8 +299,16 @@ pub unsafe extern "C" fn uct_rkey_unpack_v2(
     // SAFETY: a packed key of this component, the caller's struct, a writable place.
     unsafe {
         match Params::new(params) {
-            // Mappings are not kept, so that none is unused.
-            Ok(_) => uct_rkey_unpack(component, rkey_buffer, rkey_ob),
+            Ok(params) => {
+                let bit = |bit: uct_rkey_unpack_field_mask_t| u64::from(bit);
+                let flags = field!(params, bit(UCT_RKEY_UNPACK_FIELD_FLAGS), flags).unwrap_or(0);
+                let device = field!(params, bit(UCT_RKEY_UNPACK_FIELD_SYS_DEVICE), sys_device);
+                let how = Unpack {
+                    free_unused: flags & u64::from(UCT_RKEY_UNPACK_FLAG_FREE_UNUSED_MAPPING) != 0,
+                    sys_device: device,
+                };
+                unpack(component, rkey_buffer, how, rkey_ob).into()
+            }
             Err(error) => error.into(),
         }
     }
@@ -312,10 +322,18 @@ pub unsafe extern "C" fn uct_md_mem_elem_pack(
     rkey: uct_rkey_t,
     mem_elem: *mut uct_device_mem_elem_t,
 ) -> ucs_status_t {
-    let _ = (memh, rkey, mem_elem);
-    // SAFETY: NULL or open. No domain is for devices.
-    match unsafe { domain::from(md) } {
-        Ok(_) => Error::Unsupported.into(),
-        Err(error) => error.into(),
+    let _ = memh;
+    // SAFETY: NULL or open; room for an element.
+    unsafe {
+        let packed = domain::from(md).and_then(|domain| domain.md.element(rkey as u64));
+        match packed {
+            Ok(_) if mem_elem.is_null() => Error::InvalidParam.into(),
+            // One that is mapped is the distance from the owner's address to ours.
+            Ok(distance) => {
+                mem_elem.cast::<i64>().write(distance);
+                Status::OK
+            }
+            Err(error) => error.into(),
+        }
     }
 }

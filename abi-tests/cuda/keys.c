@@ -1,0 +1,387 @@
+/* The life of keys to another process's device memory, and of what is mapped for them.
+ *
+ *     keys PART [SECONDS]
+ *
+ * The parent owns device memory and sends keys; the child uses them. At the end nothing of the
+ * parent's is open in the child, and as much memory is free as before. */
+#define _GNU_SOURCE
+#include "pair.h"
+#include "driver.h"
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+/* Only the simulated driver has these; elsewhere they are null. */
+uint64_t cudasim_open(const char *kind) __attribute__((weak));
+uint64_t cudasim_calls(const char *name) __attribute__((weak));
+
+enum { SIZE = 4 << 20, KEYS = 4, THREADS = 4 };
+
+struct offer {
+    uint64_t at;
+    size_t len;
+    char key[1024];
+};
+
+static int seconds = 2;
+static size_t before;
+static unsigned char host[SIZE];
+
+/* ---- the owner ---------------------------------------------------------------------------------- */
+
+static CUdeviceptr memory[KEYS];
+static ucp_mem_h registered[KEYS];
+
+static void store(CUdeviceptr at, unsigned seed)
+{
+    fill(host, SIZE, seed);
+    CU(cuMemcpyHtoD_v2(at, host, SIZE));
+}
+
+static void send_key(ucp_mem_h m, CUdeviceptr at)
+{
+    void *key;
+    struct offer o = {.at = at};
+    MUST(ucp_rkey_pack(A.ctx, m, &key, &o.len));
+    HOLDS(o.len <= sizeof o.key);
+    memcpy(o.key, key, o.len);
+    ucp_rkey_buffer_release(key);
+    give(&o, sizeof o);
+}
+
+static ucp_mem_h map_memory(CUdeviceptr at)
+{
+    ucp_mem_map_params_t p = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
+                              .address = (void *)at, .length = SIZE};
+    ucp_mem_h m;
+    MUST(ucp_mem_map(A.ctx, &p, &m));
+    return m;
+}
+
+static void offer(int i, unsigned seed)
+{
+    CU(cuMemAlloc_v2(&memory[i], SIZE));
+    store(memory[i], seed);
+    registered[i] = map_memory(memory[i]);
+    send_key(registered[i], memory[i]);
+}
+
+static void take_back(int i)
+{
+    MUST(ucp_mem_unmap(A.ctx, registered[i]));
+    CU(cuMemFree_v2(memory[i]));
+}
+
+/* Progress until the other process says that it is there. */
+static void serve(void)
+{
+    char c;
+    take_either(fd, &c, 1, 1);
+    give(&c, 1);
+}
+
+static void keep_serving(void)
+{
+    char c = 0;
+    double end = now() + seconds + 60;
+    while (recv(fd, &c, 1, MSG_DONTWAIT) != 1) {
+        if (now() > end) DIE("the other process doesn't come");
+        if (!ucp_worker_progress(A.w)) sched_yield();
+    }
+    give(&c, 1);
+}
+
+static void say_free(void)
+{
+    if (free_memory() == before) printf("free memory: as before\n");
+    else printf("free memory: %zu bytes less\n", before - free_memory());
+}
+
+static void owner(const char *part)
+{
+    serve();
+    before = free_memory();
+    for (int i = 0; i < KEYS; i++) offer(i, i);
+    keep_serving();
+    if (!strcmp(part, "again")) {
+        /* The same address, other contents, under the reader's nose. */
+        CUdeviceptr old = memory[0];
+        take_back(0);
+        offer(0, 70);
+        printf("at the same address: %s\n", memory[0] == old ? "yes" : "no");
+        serve();
+    }
+    for (int i = 0; i < KEYS; i++) take_back(i);
+    /* A key that outlives its endpoint is looked at when all is over. */
+    if (strcmp(part, "alive")) say_free();
+    serve();
+}
+
+/* ---- the reader --------------------------------------------------------------------------------- */
+
+static struct offer offers[KEYS];
+
+static ucp_rkey_h unpacked(int i)
+{
+    ucp_rkey_h key;
+    MUST(ucp_ep_rkey_unpack(A.ep, offers[i].key, &key));
+    return key;
+}
+
+static void read_all(CUdeviceptr to, ucp_rkey_h key, int i, unsigned seed)
+{
+    MUST(settled(ucp_get_nbx(A.ep, (void *)to, SIZE, offers[i].at, key, &plain)));
+    CU(cuMemcpyDtoH_v2(host, to, SIZE));
+    HOLDS(same(host, SIZE, seed));
+}
+
+static uint64_t open_now(void) { return cudasim_open ? cudasim_open("opened") + cudasim_open("mapped") : 0; }
+static void is_open(uint64_t n)
+{
+    if (cudasim_open && open_now() != n) DIE("%lu are open, not %lu", (unsigned long)open_now(), (unsigned long)n);
+}
+
+/* Calls that open, close or change something. */
+static uint64_t calls(void)
+{
+    static const char *const all[] = {"cuIpcOpenMemHandle_v2", "cuIpcCloseMemHandle", "cuCtxPushCurrent_v2",
+                                      "cuCtxPopCurrent_v2", "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2",
+                                      "cuCtxGetCurrent", "cuPointerGetAttributes", "cuMemFree_v2"};
+    uint64_t sum = 0;
+    for (size_t i = 0; cudasim_calls && i < sizeof all / sizeof *all; i++) sum += cudasim_calls(all[i]);
+    return sum;
+}
+
+/* Keys that were never used, beside others of the same process that were. */
+static void never(CUdeviceptr to)
+{
+    ucp_rkey_h used = unpacked(0), same_memory = unpacked(0), other = unpacked(1);
+    read_all(to, used, 0, 0);
+    uint64_t made = calls();
+    ucp_rkey_destroy(other);
+    ucp_rkey_destroy(same_memory);
+    HOLDS(calls() == made);
+    is_open(1);
+    read_all(to, used, 0, 0);
+    ucp_rkey_destroy(used);
+    is_open(0);
+}
+
+static void two(CUdeviceptr to)
+{
+    for (int first = 0; first < 2; first++) {
+        ucp_rkey_h keys[2] = {unpacked(0), unpacked(0)};
+        read_all(to, keys[0], 0, 0);
+        read_all(to, keys[1], 0, 0);
+        is_open(1);
+        ucp_rkey_destroy(keys[first]);
+        is_open(1);
+        read_all(to, keys[!first], 0, 0);
+        ucp_rkey_destroy(keys[!first]);
+        is_open(0);
+    }
+}
+
+static void in_flight(CUdeviceptr to)
+{
+    for (int i = 0; i < 50; i++) {
+        ucp_rkey_h key = unpacked(i % KEYS);
+        ucs_status_ptr_t r = ucp_get_nbx(A.ep, (void *)to, SIZE, offers[i % KEYS].at, key, &plain);
+        ucp_rkey_destroy(key);
+        MUST(settled(r));
+        CU(cuMemcpyDtoH_v2(host, to, SIZE));
+        HOLDS(same(host, SIZE, i % KEYS));
+        is_open(0);
+    }
+}
+
+static void pointers(CUdeviceptr to)
+{
+    ucp_rkey_h key = unpacked(0);
+    void *p, *q;
+    MUST(ucp_rkey_ptr(key, offers[0].at, &p));
+    MUST(ucp_rkey_ptr(key, offers[0].at + 4096, &q));
+    HOLDS((char *)q == (char *)p + 4096);
+    CUcontext other, back;
+    int devices;
+    CU(cuDeviceGetCount(&devices));
+    if (devices > 1) {
+        CU(cuDevicePrimaryCtxRetain(&other, 1));
+        CU(cuCtxPushCurrent_v2(other));
+        MUST(ucp_rkey_ptr(key, offers[0].at, &q));
+        HOLDS(q != p);
+        CU(cuMemcpyDtoH_v2(host, (CUdeviceptr)q, SIZE));
+        HOLDS(same(host, SIZE, 0));
+        CU(cuCtxPopCurrent_v2(&back));
+    }
+    CU(cuMemcpyDtoH_v2(host, (CUdeviceptr)p, SIZE));
+    HOLDS(same(host, SIZE, 0));
+    HOLDS(ucp_rkey_ptr(key, offers[0].at + (64 << 20), &q) != UCS_OK);
+    is_open(devices > 1 ? 2 : 1);
+    ucp_rkey_destroy(key);
+    is_open(0);
+    if (devices > 1) CU(cuDevicePrimaryCtxRelease_v2(1));
+}
+
+/* The owner frees and allocates again while an old key is still there. */
+static void again(CUdeviceptr to)
+{
+    ucp_rkey_h old = unpacked(0);
+    read_all(to, old, 0, 0);
+    meet();
+    take_either(fd, &offers[0], sizeof offers[0], 1);
+    ucp_rkey_h key = unpacked(0);
+    read_all(to, key, 0, 70);
+    ucp_rkey_destroy(old);
+    read_all(to, key, 0, 70);
+    ucp_rkey_destroy(key);
+    is_open(0);
+}
+
+/* Writing. */
+static void put(CUdeviceptr to)
+{
+    ucp_rkey_h key = unpacked(2);
+    fill(host, SIZE, 33);
+    CU(cuMemcpyHtoD_v2(to, host, SIZE));
+    MUST(settled(ucp_put_nbx(A.ep, (void *)to, SIZE, offers[2].at, key, &plain)));
+    MUST(settled(ucp_ep_flush_nbx(A.ep, &plain)));
+    CU(cuMemsetD8_v2(to, 0, SIZE));
+    read_all(to, key, 2, 33);
+    /* From the host's memory too, and a part. */
+    fill(host, 1000, 5);
+    MUST(settled(ucp_put_nbx(A.ep, host, 1000, offers[2].at + 77, key, &plain)));
+    MUST(settled(ucp_ep_flush_nbx(A.ep, &plain)));
+    memset(host, 0, 1000);
+    MUST(settled(ucp_get_nbx(A.ep, host, 1000, offers[2].at + 77, key, &plain)));
+    HOLDS(same(host, 1000, 5));
+    ucp_rkey_destroy(key);
+    is_open(0);
+}
+
+static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t rounds;
+
+static void *thread(void *arg)
+{
+    long me = (long)arg;
+    unsigned char *mine = malloc(SIZE);
+    use_device(0);
+    CUdeviceptr to;
+    CU(cuMemAlloc_v2(&to, SIZE));
+    uint64_t done = 0;
+    for (double end = now() + seconds; now() < end; done++) {
+        int i = (me + done) % KEYS;
+        ucp_rkey_h key = unpacked(i);
+        if (done % 5 == 1) {
+            void *p;
+            MUST(ucp_rkey_ptr(key, offers[i].at, &p));
+            CU(cuMemcpyDtoH_v2(mine, (CUdeviceptr)p, SIZE));
+            HOLDS(same(mine, SIZE, i));
+        } else if (done % 5 != 0) {
+            ucs_status_ptr_t r = ucp_get_nbx(A.ep, (void *)to, SIZE, offers[i].at, key, &plain);
+            if (done % 5 == 2) {
+                ucp_rkey_destroy(key);
+                key = NULL;
+            }
+            MUST(settled(r));
+            CU(cuMemcpyDtoH_v2(mine, to, SIZE));
+            HOLDS(same(mine, SIZE, i));
+        }
+        if (key) ucp_rkey_destroy(key);
+    }
+    CU(cuMemFree_v2(to));
+    free(mine);
+    pthread_mutex_lock(&one);
+    rounds += done;
+    pthread_mutex_unlock(&one);
+    return NULL;
+}
+
+static void many_threads(void)
+{
+    pthread_t all[THREADS];
+    for (long i = 0; i < THREADS; i++) HOLDS(pthread_create(&all[i], NULL, thread, (void *)i) == 0);
+    for (int i = 0; i < THREADS; i++) pthread_join(all[i], NULL);
+    HOLDS(rounds > THREADS);
+    is_open(0);
+}
+
+static ucp_rkey_h left;
+
+static void reader(const char *part)
+{
+    CUdeviceptr to;
+    CU(cuMemAlloc_v2(&to, SIZE));
+    meet();
+    for (int i = 0; i < KEYS; i++) take_either(fd, &offers[i], sizeof offers[i], 1);
+    if (!strcmp(part, "never")) never(to);
+    else if (!strcmp(part, "two")) two(to);
+    else if (!strcmp(part, "in_flight")) in_flight(to);
+    else if (!strcmp(part, "pointers")) pointers(to);
+    else if (!strcmp(part, "put")) put(to);
+    else if (!strcmp(part, "threads")) many_threads();
+    else if (!strcmp(part, "again")) again(to);
+    else if (!strcmp(part, "alive")) {
+        left = unpacked(0);
+        read_all(to, left, 0, 0);
+        is_open(1);
+    } else if (!strcmp(part, "killed")) {
+        ucp_rkey_h key = unpacked(0), unused = unpacked(1);
+        read_all(to, key, 0, 0);
+        kill(getppid(), SIGKILL);
+        ucp_rkey_destroy(key);
+        ucp_rkey_destroy(unused);
+        is_open(0);
+        printf("end\n");
+        _exit(0);
+    } else DIE("no such part");
+    meet();
+    meet();
+    CU(cuMemFree_v2(to));
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) return 2;
+    if (argc > 2) seconds = atoi(argv[2]);
+    int s[2];
+    HOLDS(socketpair(AF_UNIX, SOCK_STREAM, 0, s) == 0);
+    pid_t child = fork();
+    fd = s[child == 0];
+    close(s[child != 0]);
+    use_device(0);
+    features = UCP_FEATURE_RMA | UCP_FEATURE_TAG;
+    if (!strcmp(argv[1], "threads")) threads = UCS_THREAD_MODE_MULTI;
+    open_side(&A);
+    char other[4096];
+    HOLDS(A.len <= sizeof other);
+    memcpy(other, A.addr, A.len);
+    give(other, sizeof other);
+    take(other, sizeof other);
+    connect_to(&A, (ucp_address_t *)other);
+    if (child) owner(argv[1]);
+    else reader(argv[1]);
+    if (A.ep) MUST(settled(ucp_ep_close_nbx(A.ep, &plain)));
+    /* Both are in progress until both have closed. */
+    char c = 0;
+    give(&c, 1);
+    take_either(fd, &c, 1, 1);
+    ucp_worker_release_address(A.w, A.addr);
+    ucp_worker_destroy(A.w);
+    /* What was mapped goes with the endpoint, though its key is alive. */
+    if (left) is_open(0);
+    if (left) ucp_rkey_destroy(left);
+    ucp_cleanup(A.ctx);
+    if (!child) {
+        is_open(0);
+        _exit(0);
+    }
+    int status;
+    HOLDS(waitpid(child, &status, 0) == child && status == 0);
+    if (!strcmp(argv[1], "alive")) {
+        before += SIZE; /* the reader's own, which went with it */
+        say_free();
+    }
+    return finish();
+}

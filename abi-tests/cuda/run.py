@@ -85,7 +85,7 @@ class Room:
         program = self.folder / name
         command = [os.environ.get("CC", "cc"), "-O1", "-g", "-w", str(HERE / f"{name}.c"), "-o", str(program)]
         if ucx:
-            command += [f"-I{INCLUDE}", f"-I{HERE.parent / 'capi'}", f"-L{GENUINE / 'lib'}", "-lucp", "-lucs"]
+            command += [f"-I{INCLUDE}", f"-I{HERE.parent / 'capi'}", f"-L{GENUINE / 'lib'}", "-lucp", "-lucs", "-pthread"]
         command += [f"-L{build.LIB}", "-l:libcuda.so.1", "-Wl,--allow-shlib-undefined"]
         subprocess.run(command, check=True, timeout=LIMIT)
         return program
@@ -223,7 +223,7 @@ def test_our_transports_are_as_genuine(room):
     genuine = domains(room.run(program, "-d", lib=GENUINE / "lib"))
     ours = domains(room.run_ours(program, "-d"))
     check("cuda_cpy" in genuine, f"{list(genuine)}")
-    for name in ("cuda_cpy",):
+    for name in ("cuda_cpy", "cuda_ipc"):
         check(genuine[name] == ours.get(name), f"{name}: genuine\n{genuine[name]}\nours\n{ours.get(name)}")
 
 
@@ -289,6 +289,82 @@ def test_ours_survives_faults(room):
     out = room.run_ours(program, 999, env={"UCX_TLS": "sm,cuda_copy", "UCX_LOG_LEVEL": "fatal"})
     found = re.search(r"(\d+) faults, (\d+) operations ended with an error, nothing was left open", out)
     check(found and int(found[1]) > 50 and int(found[2]) > 20, out[-2000:])
+
+
+# ---- cuda_ipc -------------------------------------------------------------------------------------
+
+KEYS = ["never", "two", "in_flight", "pointers", "put", "again", "alive"]
+CACHES = [{"UCX_CUDA_IPC_CACHE": "n"}, {"UCX_CUDA_IPC_CACHE_MAX_REGIONS": "1"}, {"UCX_CUDA_IPC_CACHE_MAX_SIZE": "1m"}]
+
+
+def ours(room, program, *arguments, **env):
+    out = room.run_ours(program, *arguments, env={"UCX_TLS": FAST} | env)
+    check(str(room.ours) in out, f"not our library: {out[-1500:]}")
+    return out
+
+
+def leaks(room, size, rounds):
+    """What genuine UCX leaks: all memory is free again, and each round finds its own contents."""
+    program = room.compile("leak")
+    for how in ("get", "ptr", "never"):
+        for device in (0, 1):
+            out = ours(room, program, size, rounds, how, device)
+            check("free memory: as before" in out, f"{how}: {out[-1500:]}")
+            check("rounds at the same address: all" in out, f"{how}: {out[-1500:]}")
+
+
+def test_mappings_go_with_their_keys(room):
+    leaks(room, 4 << 20, 20)
+
+
+def long_test_mappings_go_with_their_keys(room):
+    leaks(room, 1 << 30, 1)
+    leaks(room, 1 << 20, 1000)
+
+
+def keys(room, program, part, *arguments, **env):
+    out = ours(room, program, part, *arguments, **env)
+    check("free memory: as before" in out, f"{part} {env}: {out[-1500:]}")
+
+
+def test_lives_of_keys(room):
+    """Never mapped, two to one allocation, destroyed in flight, outliving endpoint and worker."""
+    program = room.compile("keys")
+    for part in KEYS:
+        keys(room, program, part)
+    for env in CACHES:
+        for part in ("in_flight", "put"):
+            keys(room, program, part, **env)
+
+
+def test_genuine_keeps_mappings(room):
+    """The test of keys can fail too."""
+    process = room.start(room.compile("keys"), "two", lib=GENUINE / "lib", env={"UCX_TLS": FAST})
+    line = next((line for line in process.stdout if "are open" in line), "")
+    process.kill()
+    process.communicate()
+    check("1 are open, not 0" in line, "genuine UCX closes its mappings?")
+
+
+def test_owner_killed(room):
+    """Mappings of a process that was killed are closed as all others."""
+    process = room.start(room.compile("keys"), "killed", lib=room.ours, env={"UCX_TLS": FAST})
+    out, _ = process.communicate(timeout=LIMIT)
+    check(process.returncode == -9 and out.splitlines()[-1:] == ["end"], f"{process.returncode}: {out[-1500:]}")
+
+
+def threads(room, seconds):
+    program = room.compile("keys")
+    for env in ({}, {"UCX_CUDA_IPC_CACHE_MAX_REGIONS": "2"}):
+        keys(room, program, "threads", seconds, **env)
+
+
+def test_threads(room):
+    threads(room, 2)
+
+
+def long_test_threads(room):
+    threads(room, 60)
 
 
 def main():

@@ -10,7 +10,7 @@ void cudasim_fail(const char *name, uint64_t nth, int code);
 uint64_t cudasim_open(const char *kind);
 void cudasim_report(int fd);
 
-enum { SMALL = 1000, LARGE = 1300000, MOST = LARGE };
+enum { SMALL = 1000, MIDDLE = 50000, LARGE = 1300000, MOST = LARGE };
 
 static CUdeviceptr one, other;
 static unsigned char *host, *back;
@@ -89,9 +89,9 @@ static void one_sided(void)
         ucp_rkey_buffer_release(bytes);
     }
     if (s == UCS_OK) {
-        s = finished(ucp_put_nbx(A.ep, (void *)one, LARGE, other, key, &plain));
+        s = finished(ucp_put_nbx(A.ep, (void *)one, MIDDLE, other, key, &plain));
         ucs_status_t f = finished(ucp_ep_flush_nbx(A.ep, &plain));
-        ucs_status_t g = finished(ucp_get_nbx(A.ep, (void *)one, LARGE, other, key, &plain));
+        ucs_status_t g = finished(ucp_get_nbx(A.ep, (void *)one, MIDDLE, other, key, &plain));
         errors += s != UCS_OK || f != UCS_OK || g != UCS_OK;
         ucp_rkey_destroy(key);
     } else {
@@ -146,7 +146,7 @@ int main(int argc, char **argv)
         {"device to device, short", device_to_device_short, SMALL}, {"device to device", device_to_device, LARGE},
         {"host to device, short", host_to_device_short, SMALL},     {"host to device", host_to_device, LARGE},
         {"device to host, short", device_to_host_short, 0},         {"device to host", device_to_host, 0},
-        {"put and get", one_sided, LARGE},                          {"allocation", allocated, 0},
+        {"put and get", one_sided, MIDDLE},                          {"allocation", allocated, 0},
     };
     code = argc > 1 ? atoi(argv[1]) : 999;
     host = malloc(MOST), back = malloc(MOST);

@@ -164,7 +164,7 @@ def listening(port):
     return any(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A" for line in lines)
 
 
-def perftest(room, port, tls, *arguments, lib=GENUINE / "lib"):
+def perftest(room, port, tls, *arguments, lib=GENUINE / "lib", report=None):
     env = {"UCX_TLS": tls, "UCX_WARN_UNUSED_ENV_VARS": "n", "UCX_MODULE_DIR": str(GENUINE / "lib" / "ucx")}
     command = [GENUINE / "bin" / "ucx_perftest", "-p", port, "-f", *arguments]
     server = room.start(*command, lib=lib, env=env)
@@ -172,7 +172,8 @@ def perftest(room, port, tls, *arguments, lib=GENUINE / "lib"):
     try:
         while not listening(port) and server.poll() is None:
             time.sleep(0.05)
-        out = room.finish(room.start(*command, "127.0.0.1", lib=lib, env=env), what)
+        told = {"CUDASIM_REPORT": str(report)} if report else {}
+        out = room.finish(room.start(*command, "127.0.0.1", lib=lib, env=env | told), what)
         room.finish(server, what + " (server)")
     finally:
         server.kill()
@@ -281,6 +282,29 @@ def test_our_perftest(room):
 
 def long_test_our_perftest(room):
     perftests(room, KINDS, TESTS, [8, 300000], 13600, lib=room.ours)
+
+
+def calls(room, lib, port, *arguments):
+    """Calls of the driver that the client of a test makes per iteration, but for questions whether a copy is done."""
+    counts = []
+    for rounds in (100, 200):
+        port += 1
+        report = room.folder / "calls"
+        report.unlink(missing_ok=True)
+        perftest(room, port, "sm,cuda_copy", "-n", rounds, "-w", 0, *arguments, lib=lib, report=report)
+        found = facts(report.read_text()).items()
+        counts.append(sum(n for name, n in found if name.startswith("calls ") and "Query" not in name))
+    return (counts[1] - counts[0]) / 100
+
+
+def test_calls_per_operation(room):
+    """Not more of them than genuine UCX makes."""
+    for port, arguments in enumerate((["-t", "tag_lat", "-s", 65536], ["-t", "ucp_get", "-s", 100000])):
+        arguments = [*arguments, "-m", "cuda"]
+        genuine = calls(room, GENUINE / "lib", 13800 + 10 * port, *arguments)
+        ours = calls(room, room.ours, 13805 + 10 * port, *arguments)
+        print(f"       driver calls of {' '.join(map(str, arguments))}: {ours:.1f}, genuine {genuine:.1f}", flush=True)
+        check(ours <= genuine, f"{arguments}: {ours} calls per iteration, genuine {genuine}")
 
 
 def test_ours_survives_faults(room):

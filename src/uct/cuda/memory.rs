@@ -73,7 +73,10 @@ impl Drop for Allocation {
     fn drop(&mut self) {
         let _current = self.held.enter(self.driver);
         // SAFETY: allocated by us; who drops this has no use for it any more.
-        let _ = unsafe { self.driver.free(self.at) };
+        let free = || unsafe { self.driver.free(self.at) };
+        if free().or_else(|_| free()).is_err() {
+            crate::ucs_warn!("{} bytes of device memory can't be freed", self.len);
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::ucp::ep::Endpoint;
 use crate::ucp::request::{Callback, ReqRef, TagInfo};
 use crate::ucp::rkey::RemoteKey;
 use crate::ucp::worker::{Posted, ReqOptions, Worker};
+use crate::ucs::memory::cache::Found;
 use crate::ucs::memory::{MemoryType, cache};
 use crate::ucs::status::Result;
 use crate::uct::cuda::context::Owner;
@@ -237,7 +238,7 @@ pub unsafe fn fast_buffer(
     if buffer.is_null() && len != 0 {
         return None;
     }
-    if may_be_device(p) {
+    if may_be_device(p) && !is_host(buffer) {
         return None;
     }
     // SAFETY: the caller promises the memory until the operation completes.
@@ -253,6 +254,12 @@ pub fn may_be_device(p: &Params<'_, ucp_request_param_t>) -> bool {
     let said = UCP_OP_ATTR_FIELD_MEMORY_TYPE as u64;
     (cache::watching() || p.mask() & said != 0)
         && crate::field!(p, said, memory_type) != Some(UCS_MEMORY_TYPE_HOST)
+}
+
+/// Whether the cache knows that no device has the memory.
+#[inline(never)]
+pub fn is_host(buffer: *const c_void) -> bool {
+    cache::find(buffer.addr()) == Found::Host
 }
 
 /// Whose memory it is, if it is a device's. `said`: what the user says about it.

@@ -88,7 +88,9 @@ impl Registered {
     pub fn packed(&self, kind: Kind) -> Packed {
         let at = self.memory.address() as u64;
         let device = match kind {
-            Kind::Key if self.memory.kind == MemoryType::CUDA => self.memory.device.get(&self.context, at),
+            Kind::Key if self.memory.kind == MemoryType::CUDA => {
+                self.memory.device.get(&self.context, at)
+            }
             _ => None,
         };
         Packed {

@@ -51,7 +51,7 @@ unsafe fn fast<'a>(
         Some(_) => return None,
     };
     let len = element.checked_mul(count)?;
-    if buffer.is_null() || convert::may_be_device(&p) {
+    if buffer.is_null() || (convert::may_be_device(&p) && !convert::is_host(buffer)) {
         return None;
     }
     // SAFETY: the caller promises the memory until the operation completes, and the key is live.

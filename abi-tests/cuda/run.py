@@ -264,6 +264,18 @@ def test_ours_moves_all_bytes(room):
         balanced(report)
 
 
+def test_kinds_of_buffers(room):
+    program = room.compile("kinds")
+    report = room.folder / "report"
+    for tls in (FAST, SLOW):
+        for env in ({}, {"UCX_MEMTYPE_CACHE": "n"}):
+            out = room.run_ours(program, env=env | {"UCX_TLS": tls, "UCX_LOG_LEVEL": "fatal", "CUDASIM_REPORT": str(report)})
+            check(out.splitlines()[-1:] == ["end"], f"{tls} {env}: {out[-1500:]}")
+            found = facts(report.read_text())
+            balanced(found)
+            check(found["open device"] == found["open managed"] == found["open contexts"] == 0, f"{found}")
+
+
 def long_test_ours_moves_all_bytes(room):
     """By every scheme of rendezvous, and with other ways to find out what memory is."""
     program = room.compile("buffers")

@@ -24,7 +24,7 @@ const CHECKSUM: core::ops::Range<usize> = 8..12;
 const FIXED_LEN: usize = HEADER_LEN + 32 + 3;
 
 /// Longest packed key in bytes.
-pub const MAX_LEN: usize = 512;
+pub const MAX_LEN: usize = 2048;
 /// Most entries of a key.
 pub const MAX_ENTRIES: usize = 8;
 /// Longest entry.

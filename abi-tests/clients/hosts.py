@@ -35,7 +35,7 @@ class Hosts:
     setup = SETUP
 
     def __enter__(self):
-        self.holders = [subprocess.Popen(["unshare", "-n", "sleep", "600"], stderr=subprocess.DEVNULL) for _ in range(2)]
+        self.holders = [subprocess.Popen(["unshare", "-n", "sleep", "3600"], stderr=subprocess.DEVNULL) for _ in range(2)]
         own = os.readlink("/proc/self/ns/net")
         end = time.monotonic() + 10
         while any(os.readlink(f"/proc/{h.pid}/ns/net") == own for h in self.holders):

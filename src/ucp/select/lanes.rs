@@ -156,7 +156,6 @@ pub fn select(
         ));
     };
     let am_lane = lanes.add(best, LaneUse::AM);
-    let am_bw = add_rails(&mut lanes, &mut am, requirements);
 
     // A lane whose puts the peer's process carries out is only worth using where it exists anyway.
     let mut writers = pairs.clone();
@@ -172,9 +171,12 @@ pub fn select(
     };
     let get = rma(&pairs, IfaceCaps::GET_ZCOPY);
     let put = rma(&writers, IfaceCaps::PUT_ZCOPY);
+    let device = device.filter(|_| !requirements.failover);
+    let others = [get, put, device].into_iter().flatten();
+    let room = MAX_LANES - others.filter(|pair| *pair != best).count();
+    let am_bw = add_rails(&mut lanes, &mut am, requirements, room);
     let rndv_get = get.map(|pair| lanes.add(pair, LaneUse::RMA_BW));
     let rndv_put = put.map(|pair| lanes.add(pair, LaneUse::RMA_BW));
-    let device = device.filter(|_| !requirements.failover);
     let device = device.map(|pair| lanes.add(pair, LaneUse::RMA_BW));
     let keepalive = requirements
         .err_handling
@@ -370,11 +372,12 @@ fn is_near(pair: Pair, local: &[LocalTl<'_>], remote: &[TlAddress<'_>]) -> bool 
 }
 
 /// Lanes for large transfers by active messages: the first, and others that add to it because
-/// they use another device, none of them much slower than the first.
+/// they use another device, none of them much slower than the first. `room`: most lanes.
 fn add_rails(
     lanes: &mut Builder<'_, '_>,
     ranked: &mut SmallVec<[Pair; 16]>,
     need: &Requirements,
+    room: usize,
 ) -> SmallVec<[LaneIdx; 4]> {
     let (local, remote) = (lanes.local, lanes.remote);
     let bandwidth = |pair: &Pair| {
@@ -393,9 +396,9 @@ fn add_rails(
         .is_some_and(|pair| is_near(*pair, local, remote));
     for pair in ranked.iter() {
         let most = match need.failover {
-            true => MAX_LANES,
+            true => room,
             false if near && !need.spread_near => 1,
-            false => need.max_am_rails.clamp(1, MAX_LANES - 2),
+            false => need.max_am_rails.clamp(1, room),
         };
         if rails.len() >= most {
             break;

@@ -44,7 +44,12 @@ fn rebind(worker: &Worker, ep: &Rc<Endpoint>, rts: &Rts) {
         };
         match req.take_op() {
             Op::Receive(receive) if receive.is_of(rts.op) => {
-                rtr::ask_again(req, ep, receive);
+                rtr::ask_again(req, ep, receive, rts.attempt);
+            }
+            // Fragments to come are asked for in this attempt.
+            Op::Ppln(mut ppln) if ppln.is_of(rts.op) => {
+                ppln.announced(rts.attempt);
+                req.set_op(Op::Ppln(ppln));
             }
             // What reads by itself goes on; the sender's memory is where it was.
             op => req.set_op(op),

@@ -124,6 +124,7 @@ impl Announced {
         Offered {
             buf: Exposed::pack(Rc::new(self.buf), By::Nobody, None, worker.keys()),
             op: self.op,
+            attempt: 0,
             parts: 0,
             answer: None,
         }
@@ -134,6 +135,8 @@ impl Announced {
 pub struct Offered {
     buf: Exposed<Rc<SendBuf>>,
     op: u64,
+    /// Of the announcement: what asks for an older one is late.
+    attempt: u32,
     /// Parts that the receiver has asked for and that are on their way.
     parts: usize,
     /// It has answered while parts were still leaving.
@@ -147,8 +150,15 @@ impl Offered {
         (self.parts != 0).then_some(self)
     }
 
+    /// It is announced once more; the number of that attempt.
+    #[cfg(test)]
+    pub fn announce_again(&mut self) -> u32 {
+        self.attempt += 1;
+        self.attempt
+    }
+
     fn wanted(&self, rtr: &Rtr) -> Option<Wanted> {
-        if !rtr.part && self.parts != 0 {
+        if (!rtr.part && self.parts != 0) || rtr.attempt < self.attempt {
             return None;
         }
         Wanted::of(rtr, self.buf.buf()?.len())

@@ -33,6 +33,8 @@ pub struct Fetch {
     op: u64,
     /// Bytes that have certainly arrived; a restart or a fall-back goes on from here.
     confirmed: Cell<usize>,
+    /// Of the announcement.
+    attempt: u32,
     part: Option<Part>,
 }
 
@@ -88,6 +90,7 @@ impl Fetch {
             total,
             op,
             confirmed: Cell::new(0),
+            attempt: rts.attempt,
             part: None,
         }
     }
@@ -110,6 +113,7 @@ impl Fetch {
             total: mem.len(),
             op,
             confirmed: Cell::new(0),
+            attempt: part.attempt(),
             part: Some(part),
         }
     }
@@ -201,7 +205,7 @@ pub fn fall_back(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, stage: Fetch, 
             sender_op,
             offset: part.as_ref().map_or(0, Part::offset),
             len: stage.total,
-            attempt: 0,
+            attempt: part.as_ref().map_or(stage.attempt, Part::attempt),
             got: stage.confirmed.get(),
             part,
         };

@@ -110,7 +110,7 @@ fn receive_when(worker: &Worker, req: ReqRef, buf: RecvBuf, rts: &Rts, at_once: 
                 sender_op: rts.op,
                 offset: 0,
                 len: total,
-                attempt: 0,
+                attempt: rts.attempt,
                 got: 0,
                 part: None,
             };

@@ -42,6 +42,8 @@ pub struct Ppln {
     lease: u64,
     /// The sender's memory, which fragments share.
     key: Rc<OwnedKey>,
+    /// Of the announcement.
+    attempt: u32,
     total: usize,
     /// Bytes of a fragment.
     size: usize,
@@ -59,6 +61,7 @@ pub struct Part {
     parent: u64,
     offset: usize,
     len: usize,
+    attempt: u32,
     staging: Memory,
 }
 
@@ -66,6 +69,11 @@ impl Part {
     /// Where it is in the message.
     pub fn offset(&self) -> usize {
         self.offset
+    }
+
+    /// Of the announcement.
+    pub fn attempt(&self) -> u32 {
+        self.attempt
     }
 
     fn memory(&self) -> Option<UserMem> {
@@ -96,6 +104,7 @@ pub fn start(
         address: rts.address,
         lease: rts.lease,
         key: Rc::new(OwnedKey::unpack(remote, worker.keys())),
+        attempt: rts.attempt,
         total,
         size: ep.config().rndv.frag.max(1),
         next: 0,
@@ -110,6 +119,16 @@ pub fn start(
 }
 
 impl Ppln {
+    /// Whether it receives this operation of the sender.
+    pub fn is_of(&self, sender_op: u64) -> bool {
+        self.sender_op == sender_op
+    }
+
+    /// The sender has begun this attempt.
+    pub fn announced(&mut self, attempt: u32) {
+        self.attempt = self.attempt.max(attempt);
+    }
+
     /// The next fragment, if it may begin.
     fn next_part(&mut self, worker: &Worker, parent: u64) -> Option<Part> {
         if self.alive >= WINDOW || self.next >= self.total || self.result.is_err() {
@@ -127,6 +146,7 @@ impl Ppln {
             parent,
             offset,
             len,
+            attempt: self.attempt,
             staging,
         })
     }
@@ -225,7 +245,7 @@ fn begin_put(worker: &Worker, ep: &Rc<Endpoint>, part: Part, sender_op: u64) {
         sender_op,
         offset: part.offset,
         len: part.len,
-        attempt: 0,
+        attempt: part.attempt,
         got: 0,
         part: Some(part),
     };

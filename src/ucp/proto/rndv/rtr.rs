@@ -210,11 +210,12 @@ fn send(worker: &Worker, req: ReqRef, dest: Dest, ask: Ask, how: How) {
 }
 
 /// Asks once more for what has not come, in an attempt of its own.
-pub fn ask_again(req: ReqRef, ep: &Rc<Endpoint>, mut receive: Receive) {
+/// `announced`: the attempt that the sender begins.
+pub fn ask_again(req: ReqRef, ep: &Rc<Endpoint>, mut receive: Receive, announced: u32) {
     if receive.ending.is_some() || receive.is_complete() {
         return req.set_op(Op::Receive(receive));
     }
-    receive.attempt = receive.attempt.wrapping_add(1);
+    receive.attempt = receive.attempt.wrapping_add(1).max(announced);
     let there = receive.received();
     let how = match &receive.dest {
         Dest::Own(_) => How::Messages,

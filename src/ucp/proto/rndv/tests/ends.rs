@@ -233,7 +233,7 @@ fn a_message_that_is_announced_again_is_received_once() {
                     origin: pair.to_b.origin(),
                     seq: pair.to_b.next_identity().seq - 1,
                 },
-                attempt: 1,
+                attempt: 0,
                 op: sent.id(),
                 address: data.as_ptr() as u64,
                 lease: pair.to_b.lease(),
@@ -242,12 +242,18 @@ fn a_message_that_is_announced_again_is_received_once() {
                 restartable: true,
                 region: None,
             };
-            let again = encoded(Rts::LEN, |w| again.encode(w));
+            let announce = |attempt| {
+                let rts = Rts {
+                    attempt,
+                    ..again.clone()
+                };
+                pair.b.am(am::RTS, &encoded(Rts::LEN, |w| rts.encode(w)));
+            };
             // It is here, without a receive.
             while pair.b.tag.unexpected.borrow().is_empty() {
                 pair.progress();
             }
-            pair.b.am(am::RTS, &again);
+            announce(announced_again(sent).expect("nobody has asked for it"));
             assert_eq!(pair.b.tag.unexpected.borrow().len(), 1);
             let received = pair.receive(target(&mut got), 1);
             for step in 0..steps {
@@ -256,20 +262,33 @@ fn a_message_that_is_announced_again_is_received_once() {
                     _ => pair.b.progress(),
                 };
             }
-            // A sender that has ended announces nothing.
-            if sent.status() == Status::INPROGRESS {
-                pair.b.am(am::RTS, &again);
+            // One that has been asked, or has ended, announces nothing.
+            if sent.status() == Status::INPROGRESS
+                && let Some(attempt) = announced_again(sent)
+            {
+                announce(attempt);
             }
             assert_eq!(pair.wait(received), Ok(()), "{tls} {scheme} {steps}");
             assert_eq!(pair.wait_for(sent), Ok(()), "{tls} {scheme} {steps}");
             assert!(got == data, "{tls} {scheme} {steps}");
-            pair.b.am(am::RTS, &again);
+            announce(9);
             assert!(pair.b.tag.unexpected.borrow().is_empty());
             assert_eq!(pair.transfer(100_000, 9, true), (Ok(()), Ok(())));
             drop(back);
             pair.end();
         }
     }
+}
+
+/// The sender begins another attempt, if it waits to be asked.
+fn announced_again(req: ReqRef) -> Option<u32> {
+    let mut op = req.take_op();
+    let attempt = match &mut op {
+        crate::ucp::proto::Op::Offered(offered) => Some(offered.announce_again()),
+        _ => None,
+    };
+    req.set_op(op);
+    attempt
 }
 
 /// A buffer that can't be registered gets its bytes as messages.

@@ -1,4 +1,4 @@
-/* Times lookups in genuine UCX's registration cache: "value NANOSECONDS" of one that is there. */
+/* Times lookups in the registration cache of UCS: "value NANOSECONDS" of one that is there. */
 #include <stdio.h>
 #include <sys/mman.h>
 #include <time.h>

@@ -172,6 +172,23 @@ def test_asynchronous_handlers_and_ini_files():
     check(ours == genuine, "; ".join(differences[:5]) or f"{len(ours)} lines, not {len(genuine)}: {ours[-1:]}")
 
 
+def test_structures_and_registrations():
+    with tempfile.TemporaryDirectory() as folder:
+        program, checked = Path(folder) / "structures", Path(folder) / "checked"
+        flags = ["-Wl,--allow-shlib-undefined", f"-L{GENUINE}", "-lucs", "-lucm"]
+        command = [os.environ.get("CC", "cc"), "-g", f"-I{DEPS / 'libucx' / 'include'}", HERE / "structures.c"]
+        for name, more in ((program, []), (checked, ["-fsanitize=address"])):
+            subprocess.run([str(part) for part in [*command, *more, "-o", name]] + flags, check=True, timeout=LIMIT)
+        ours, genuine, asan = (
+            [line for line in run(name, lib=lib)[1].splitlines() if " UCX  " not in line]
+            for name, lib in ((program, OURS), (program, GENUINE), (checked, OURS))
+        )
+    check(genuine[-1:] == ["end"] and len(genuine) > 80, f"{genuine[-3:]}")
+    for lines in (ours, asan):
+        differences = [f"{x!r} not {y!r}" for x, y in zip(lines, genuine) if x != y]
+        check(lines == genuine, "; ".join(differences[:5]) or f"{len(lines)} lines, not {len(genuine)}: {lines[-3:]}")
+
+
 def test_modules_of_programs():
     """Found beside the library and in folders of the user, each once, as UCX_MODULES allows."""
     with tempfile.TemporaryDirectory() as folder:

@@ -16,15 +16,22 @@ pub trait Watcher: Send + Sync + 'static {
 /// Somebody is told until this is dropped.
 pub struct Watch<W: Watcher> {
     watcher: Arc<W>,
+    events: u32,
 }
 
 impl<W: Watcher> Watch<W> {
     /// # Errors
     /// `Unsupported` where memory can't be watched, also by the user's choice.
     pub fn start(watcher: Arc<W>, priority: i32) -> Result<Watch<W>> {
+        Watch::for_events(watcher, events::VM_UNMAPPED, priority)
+    }
+
+    /// For some of `VM_UNMAPPED` and `MEM_TYPE_FREE`, of both of which the range comes first.
+    pub fn for_events(watcher: Arc<W>, events: u32, priority: i32) -> Result<Watch<W>> {
         hook::watch_forks()?;
-        let watch = Watch { watcher };
-        set_handler(events::VM_UNMAPPED, priority, watch.handler())?;
+        let events = events & (events::VM_UNMAPPED | events::MEM_TYPE_FREE);
+        let watch = Watch { watcher, events };
+        set_handler(events, priority, watch.handler())?;
         Ok(watch)
     }
 
@@ -39,7 +46,7 @@ impl<W: Watcher> Watch<W> {
 impl<W: Watcher> Drop for Watch<W> {
     fn drop(&mut self) {
         // Nobody is inside the handler any more when this returns.
-        unset_handler(events::VM_UNMAPPED, self.handler());
+        unset_handler(self.events, self.handler());
     }
 }
 

@@ -1,5 +1,7 @@
 //! Endpoints: a way from one interface to one peer interface.
 
+use std::any::Any;
+
 use crate::ucs::status::{Error, Result};
 
 /// What to connect to.
@@ -73,7 +75,7 @@ impl Which {
 
 /// A way to one peer. Everything not implemented answers `Error::Unsupported`, in agreement with
 /// the interface's capabilities. Limits are the interface's; exceeding them is `InvalidParam`.
-pub trait Ep {
+pub trait Ep: Any {
     /// Sends the 8 bytes of `header` (native order) and `payload` as one active message.
     fn am_short(&self, id: u8, header: u64, payload: &[u8]) -> Result<Post> {
         let _ = (id, header, payload);

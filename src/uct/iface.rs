@@ -1,5 +1,6 @@
 //! Interfaces: one transport on one device, inside one worker.
 
+use std::any::Any;
 use std::os::fd::RawFd;
 use std::ptr::NonNull;
 use std::rc::Rc;
@@ -165,7 +166,7 @@ pub trait Events {
 }
 
 /// One transport on one device, inside one worker.
-pub trait Iface {
+pub trait Iface: Any {
     fn attr(&self) -> &IfaceAttr;
 
     /// Appends the address of the device (`device_addr_len` bytes): equal or comparable for

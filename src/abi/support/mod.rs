@@ -5,5 +5,7 @@ pub mod cfile;
 pub mod cstr;
 pub mod handle;
 pub mod origin;
+pub mod pgtable;
+pub mod rcache;
 pub mod sockaddr;
 pub mod transport;

@@ -34,7 +34,7 @@ use table::Table;
 pub use region::Region;
 pub use span::{Access, Span};
 
-use crate::ucm::{self, Watch};
+use crate::ucm::{self, Watch, Watcher, events};
 use crate::ucs::config::Config;
 use crate::ucs::status::Result;
 
@@ -49,6 +49,11 @@ pub trait Registrar: Send + Sync {
     fn register(&self, span: Span, access: Access) -> Result<Self::Handle>;
 
     fn deregister(&self, handle: Self::Handle);
+
+    /// A registration that is about to be made takes the place of this one. Under the lock, too.
+    fn merged(&self, handle: &Self::Handle) {
+        let _ = handle;
+    }
 }
 
 /// What a cache may keep, and how it watches memory.
@@ -147,8 +152,16 @@ impl<R: Registrar> Cache<R> {
     /// # Errors
     /// `Unsupported` where memory can't be watched: nothing may be kept then.
     pub fn new(registrar: R, params: Params) -> Result<Cache<R>> {
+        Cache::for_events(registrar, params, events::VM_UNMAPPED)
+    }
+
+    /// Where these events tell of memory that goes: `VM_UNMAPPED`, `MEM_TYPE_FREE`, both or none.
+    ///
+    /// # Errors
+    /// As [`Cache::new`].
+    pub fn for_events(registrar: R, params: Params, events: u32) -> Result<Cache<R>> {
         let pending = Arc::new(Pending::default());
-        let watch = Watch::start(pending.clone(), params.priority)?;
+        let watch = Watch::for_events(pending.clone(), events, params.priority)?;
         Ok(Cache {
             shared: Arc::new(Shared::new(registrar, params, pending)),
             _watch: Some(watch),
@@ -167,6 +180,16 @@ impl<R: Registrar> Cache<R> {
             None => self.shared.look_up(span, access)?,
         };
         Ok(Region::new(&self.shared, slot))
+    }
+
+    pub fn registrar(&self) -> &R {
+        &self.shared.registrar
+    }
+
+    /// Takes what overlaps a range out: it is deregistered with its last reference.
+    pub fn invalidate(&self, span: Span) {
+        self.shared.pending.unmapped(span.start, span.size());
+        self.collect();
     }
 
     /// Deregisters what lies in memory that was unmapped meanwhile. Lookups do so as well.
@@ -298,7 +321,7 @@ impl<R: Registrar> Shared<R> {
         for (found, has) in state.table.overlapping(span) {
             span = span.hull(found);
             more = more.with(has);
-            self.take_out(state, found.start, dead);
+            self.merge(state, found.start, dead);
         }
         self.make_room(state, span, dead);
         // From here on it matters when this memory goes, even if that is during the registration.
@@ -362,6 +385,14 @@ impl<R: Registrar> Shared<R> {
         }
     }
 
+    /// Takes out what another one is about to cover, too.
+    fn merge(&self, state: &mut State<R::Handle>, start: usize, dead: &mut Dead<R::Handle>) {
+        if let Some(slot) = state.table.remove(start) {
+            self.tell_merged(slot);
+            dead.extend(slot.invalidate().then_some(slot));
+        }
+    }
+
     /// The state, after what is noted was seen to.
     fn lock(&self, dead: &mut Dead<R::Handle>) -> MutexGuard<'_, State<R::Handle>> {
         let mut state = self.state.lock();
@@ -421,6 +452,11 @@ impl<R: Registrar> Shared<R> {
     fn slot_at(&self, hint: *mut Slot<R::Handle>) -> Option<SlotRef<R::Handle>> {
         // SAFETY: hints are slots of this cache, which live as long as it does.
         unsafe { SlotRef::from_ptr(hint) }
+    }
+
+    fn tell_merged(&self, slot: SlotRef<R::Handle>) {
+        // SAFETY: it was in the table until now, and is invalidated, or taken out, after this.
+        self.registrar.merged(unsafe { slot.handle() });
     }
 
     fn fill(

@@ -4,12 +4,13 @@
 //! from when it is made until it was deregistered. So getting and giving back a region costs one
 //! atomic operation each.
 
+use core::ffi::c_void;
 use core::ptr::NonNull;
 use std::sync::Arc;
 
 use super::slots::SlotRef;
 use super::span::{Access, Span};
-use super::{Registrar, Shared};
+use super::{Cache, Registrar, Shared};
 
 /// A registration in use.
 pub struct Region<R: Registrar> {
@@ -38,6 +39,21 @@ impl<R: Registrar> Region<R> {
         unsafe { self.slot.handle() }
     }
 
+    /// For [`Region::from_raw`]: where the registration is kept, the same for all who hold it.
+    pub fn into_raw(self) -> *mut c_void {
+        let slot = self.slot;
+        core::mem::forget(self);
+        slot.as_ptr().cast()
+    }
+
+    /// # Safety
+    /// From [`Region::into_raw`], once for each call of it, with the cache that it came from.
+    pub unsafe fn from_raw(cache: &Cache<R>, raw: *mut c_void) -> Option<Region<R>> {
+        // SAFETY: as the caller says: a reference holds the slot.
+        let slot = unsafe { SlotRef::from_ptr(raw.cast()) }?;
+        Some(Region::new(&cache.shared, slot))
+    }
+
     /// What is registered: what was asked for, or more.
     pub fn span(&self) -> Span {
         self.slot.span()
@@ -45,6 +61,16 @@ impl<R: Registrar> Region<R> {
 
     pub fn access(&self) -> Access {
         self.slot.access()
+    }
+}
+
+impl<R: Registrar> Clone for Region<R> {
+    fn clone(&self) -> Self {
+        self.slot.hold();
+        Region {
+            shared: self.shared,
+            slot: self.slot,
+        }
     }
 }
 

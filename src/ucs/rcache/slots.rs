@@ -117,6 +117,12 @@ impl<H> SlotRef<H> {
         }
     }
 
+    /// Takes one more reference. For who holds one.
+    #[inline]
+    pub fn hold(&self) {
+        self.slot().state.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Gives a reference back; true if the registration has to be taken out by the caller.
     #[inline]
     #[must_use]

@@ -19,6 +19,7 @@ use super::AM_ID_MAX;
 use super::ep::{Ep, EpParams, Post};
 use super::iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, IfaceParams, PerfAttr};
 use super::md::{Component, DeviceKind, Md, MdAttr, TlDevice};
+use super::registry::Transport;
 use queue::Queue;
 
 /// The component `self`.
@@ -97,7 +98,7 @@ impl Md for SelfMd {
     }
 }
 
-struct SelfIface {
+pub struct SelfIface {
     attr: IfaceAttr,
     address: [u8; ADDR_LEN],
     shared: Rc<Shared>,
@@ -223,7 +224,11 @@ impl Iface for SelfIface {
     }
 }
 
-struct SelfEp(Rc<Shared>);
+pub struct SelfEp(Rc<Shared>);
+
+impl Transport for SelfIface {
+    type Ep = SelfEp;
+}
 
 impl Shared {
     fn post(&self, id: u8, data: Vec<u8>) {

@@ -21,7 +21,7 @@ use super::fifo::rx::Rx;
 use super::remote::Remote;
 use super::segment::{DEVICE_ADDR_LEN, Kind, Settings, posix};
 use super::warm::Warm;
-use crate::sys::{barrier, cache};
+use crate::sys::barrier;
 
 bitflags! {
     /// Why progress has more to do than to look at two rings.
@@ -214,6 +214,7 @@ impl SmIface {
             count += shared.poll(events, self.max_poll);
         }
         self.mark(Special::BUSY, false);
+        self.warm.heard();
         count
     }
 
@@ -356,10 +357,7 @@ impl Iface for SmIface {
         };
         // What an idle interface costs: three words that stay in the cache.
         if only.is_empty() && shared.is_empty() {
-            self.warm.step();
-            if self.active.get() != 0 {
-                cache::stop_guessing();
-            }
+            self.warm.wait();
             return 0;
         }
         self.poll_two(shared, only, events)

@@ -16,7 +16,13 @@ use crate::ucs::status::{Error, Result};
 use super::iface::{Iface, IfaceParams};
 use super::md::{AllocRequest, Component, DeviceKind, Md, MdAttr, Shared, TlDevice};
 use super::ops::key;
+use super::registry::Transport;
+pub use iface::SmIface;
 use segment::{Kind, Settings};
+
+impl Transport for SmIface {
+    type Ep = ep::SmEp;
+}
 
 /// The component `posix`.
 pub static POSIX: SmComponent = SmComponent(Kind::Posix);

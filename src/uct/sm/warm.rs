@@ -11,6 +11,10 @@ use super::fifo::layout::LINE;
 /// Lines fetched at a time: an arrival isn't noticed for so long.
 const STEP: u32 = 16;
 
+/// So many polls without a message are taken for waiting; more are not in a hurry any more, or
+/// belong to a program that does other things between them.
+const WAIT: u32 = 1024;
+
 /// Most lines that are fetched ahead: those of the longest message by default.
 const MOST: u32 = 130;
 
@@ -18,6 +22,8 @@ const MOST: u32 = 130;
 pub struct Warm {
     next: Cell<*mut u8>,
     lines: Cell<u32>,
+    /// Polls without a message that still count as waiting.
+    polls: Cell<u32>,
 }
 
 impl Warm {
@@ -25,6 +31,7 @@ impl Warm {
         Warm {
             next: Cell::new(core::ptr::null_mut()),
             lines: Cell::new(0),
+            polls: Cell::new(0),
         }
     }
 
@@ -33,9 +40,27 @@ impl Warm {
     pub fn expect(&self, start: *mut u8, lines: u32) {
         self.next.set(start);
         self.lines.set(lines.min(MOST));
+        self.polls.set(WAIT);
     }
 
-    /// Nothing came in: fetches some.
+    /// A message came in: where there is one, there are more to be waited for.
+    #[inline(always)]
+    pub fn heard(&self) {
+        self.polls.set(WAIT);
+    }
+
+    /// Nothing came in.
+    #[inline(always)]
+    pub fn wait(&self) {
+        let polls = self.polls.get();
+        if polls != 0 {
+            self.polls.set(polls - 1);
+            self.step();
+            cache::stop_guessing();
+        }
+    }
+
+    /// Fetches some lines.
     #[inline(always)]
     pub fn step(&self) {
         let left = self.lines.get();

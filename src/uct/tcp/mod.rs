@@ -45,10 +45,16 @@ use std::rc::Rc;
 
 use crate::ucs::config::Config;
 use crate::ucs::status::{Error, Result};
+use crate::uct::registry::Transport;
 use crate::uct::{Component, DeviceKind, Iface, IfaceParams, Md, MdAttr, TlDevice};
 
 use config::{MdConfig, TcpConfig};
-use iface::{Open, Shared, TcpIface};
+pub use iface::TcpIface;
+use iface::{Open, Shared};
+
+impl Transport for TcpIface {
+    type Ep = ep::TcpEp;
+}
 
 const NAME: &str = "tcp";
 

@@ -10,6 +10,7 @@ use crate::abi::prelude::*;
 use crate::uct::{Ep, EpParams, Post, Which};
 
 use super::iface::Interface;
+use super::reach::Reach;
 
 bitflags! {
     /// Why nothing can be posted.
@@ -27,6 +28,10 @@ bitflags! {
 #[repr(C)]
 pub struct Endpoint {
     c: uct_ep,
+    /// The transport's endpoint, for those who know its type; NULL while nothing can be posted.
+    open: Cell<*const c_void>,
+    /// What `open` is otherwise.
+    at: Cell<*const c_void>,
     gate: Cell<Gate>,
     /// The last post found no room.
     pub blocked: Cell<bool>,
@@ -67,6 +72,8 @@ impl Endpoint {
             c: uct_ep {
                 iface: interface.handle(),
             },
+            open: Cell::new(core::ptr::null()),
+            at: Cell::new(core::ptr::null()),
             gate: Cell::new(Gate::UNCONNECTED),
             blocked: Cell::new(false),
             tl: OnceCell::new(),
@@ -117,7 +124,9 @@ impl Endpoint {
             iface_addr,
             token: core::ptr::from_ref(self).expose_provenance() as u64,
         })?;
-        let _ = self.tl.set(tl);
+        let tl = self.tl.get_or_init(|| tl);
+        let at = (self.interface().calls.ep_at)(tl);
+        self.at.set(at.ok_or(Error::Unsupported)?);
         let _ = self.peer.set((device_addr.into(), iface_addr.into()));
         self.close_gate(Gate::UNCONNECTED, false);
         Ok(())
@@ -157,15 +166,31 @@ impl Endpoint {
         let mut gate = self.gate.get();
         gate.set(why, closed);
         self.gate.set(gate);
+        self.open.set(match gate.is_empty() {
+            true => self.at.get(),
+            false => core::ptr::null(),
+        });
+    }
+
+    /// Whether anything can be posted.
+    #[inline(always)]
+    pub fn open(&self) -> Result<(), ucs_status_t> {
+        match self.open.get().is_null() {
+            true => Err(self.not_ready()),
+            false => Ok(()),
+        }
     }
 
     /// What to post on.
     #[inline(always)]
-    pub fn ready(&self) -> Result<&dyn Ep, ucs_status_t> {
-        match self.tl.get() {
-            Some(tl) if self.gate.get().is_empty() => Ok(&**tl),
-            _ => Err(self.not_ready()),
+    pub fn ready<R: Reach>(&self) -> Result<&R::Ep, ucs_status_t> {
+        let at = self.open.get();
+        if at.is_null() {
+            return Err(self.not_ready());
         }
+        // SAFETY: of an endpoint that stays as long as this one; the functions of a table are
+        // called for endpoints of its transport only.
+        Ok(unsafe { R::ep(at) })
     }
 
     #[cold]
@@ -223,15 +248,26 @@ impl Endpoint {
         self.ops.borrow_mut().push(op);
         let result = post(op.expose_provenance() as u64);
         if !matches!(result, Ok(Post::Pending)) {
-            self.ops.borrow_mut().retain(|other| *other != op);
+            self.forget(op);
             Op::give_back(self.interface(), op);
         }
         self.posted(result)
     }
 
+    /// Takes a note off the list: mostly the last one, or the first.
+    #[inline]
+    fn forget(&self, op: *mut Op) {
+        let mut ops = self.ops.borrow_mut();
+        if ops.last() == Some(&op) {
+            ops.pop();
+        } else if let Some(at) = ops.iter().position(|other| *other == op) {
+            ops.remove(at);
+        }
+    }
+
     /// As `uct_ep_flush` without the wish to cancel.
-    pub fn flush(&self, completion: *mut uct_completion_t) -> ucs_status_t {
-        let tl = match self.ready() {
+    pub fn flush<R: Reach>(&self, completion: *mut uct_completion_t) -> ucs_status_t {
+        let tl = match self.ready::<R>() {
             Ok(tl) => tl,
             // Nothing can be under way.
             Err(_) if self.tl.get().is_none() && self.failure.get().is_none() => return Status::OK,
@@ -391,7 +427,7 @@ impl Op {
         let (completion, ep, is_flush) = (ended.completion, ended.ep, ended.is_flush);
         // SAFETY: NULL, or alive.
         if let Some(ep) = unsafe { ep.as_ref() } {
-            ep.ops.borrow_mut().retain(|other| *other != op);
+            ep.forget(op);
             if is_flush {
                 ep.flushing.set(false);
             }

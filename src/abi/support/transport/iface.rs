@@ -12,6 +12,8 @@ use crate::uct::{DeviceKind, Events, Iface, IfaceCaps, IfaceParams, TlDevice};
 use super::desc::Shape;
 use super::ep::{Endpoint, Op};
 use super::md::Domain;
+use super::ops::Calls;
+use super::reach::Reach;
 use super::stub::Stub;
 use super::worker::Worker;
 
@@ -21,6 +23,9 @@ pub struct Interface {
     c: uct_iface,
     kind: Kind,
     pub tl: Rc<dyn Iface>,
+    /// `tl`, for those who know its type.
+    at: *const c_void,
+    pub calls: Calls,
     worker: uct_worker_h,
     pub md: uct_md_h,
     pub config: Config,
@@ -104,12 +109,13 @@ impl Interface {
         let tl = domain.md.open_iface(&device, &open.config, &params)?;
         let direct = domain.md.attr().rkey_ptr;
         let peer_errors = reports_failures(&device, tl.attr().caps, &open.config);
-        let interface = Box::new(Interface {
-            c: uct_iface {
-                ops: super::ops::table(tl.attr().caps, direct),
-            },
+        let calls = super::ops::calls(&tl, direct);
+        let mut interface = Box::new(Interface {
+            c: uct_iface { ops: calls.ops },
             kind: Kind::Transport,
             tl,
+            at: core::ptr::null(),
+            calls,
             worker: open.worker,
             md: open.md,
             config: open.config,
@@ -129,6 +135,7 @@ impl Interface {
             failed: RefCell::default(),
             spare: Cell::new(core::ptr::null_mut()),
         });
+        interface.at = (calls.iface_at)(&interface.tl).ok_or(Error::Unsupported)?;
         Ok(Box::into_raw(interface).cast())
     }
 
@@ -210,9 +217,23 @@ impl Interface {
         }
     }
 
+    /// The transport's interface.
+    #[inline(always)]
+    pub fn reached<R: Reach>(&self) -> &R::Iface {
+        // SAFETY: the functions of a table are called for interfaces of its transport only.
+        unsafe { R::iface(self.at) }
+    }
+
+    /// # Safety
+    /// `interface` is open, and of a transport that is reached in this way.
+    pub unsafe fn progress_at<R: Reach>(interface: *const c_void) -> c_uint {
+        // SAFETY: as the caller says.
+        unsafe { &*interface.cast::<Interface>() }.progress::<R>()
+    }
+
     #[inline]
-    pub fn progress(&self) -> c_uint {
-        let count = self.tl.progress(self);
+    pub fn progress<R: Reach>(&self) -> c_uint {
+        let count = self.reached::<R>().progress(self);
         if self.waiting.get() && self.trying.get().is_null() {
             return self.work_off() + count as c_uint;
         }

@@ -12,5 +12,6 @@ pub mod md;
 pub mod memory;
 pub mod ops;
 pub mod query;
+pub mod reach;
 pub mod stub;
 pub mod worker;

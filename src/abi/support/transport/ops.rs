@@ -11,38 +11,82 @@ pub use unsupported::TABLE as UNSUPPORTED;
 
 use smallvec::SmallVec;
 
+use core::marker::PhantomData;
+use std::rc::Rc;
+
+use super::iface::Interface;
+use super::reach::{Other, Own, Reach};
 use crate::abi::prelude::*;
-use crate::uct::{IfaceCaps, IoVec};
+use crate::uct::registry::{Transport, Visitor, visit};
+use crate::uct::{Ep, Iface, IfaceCaps, IoVec};
 
 /// Pieces of memory; most operations have few.
 type Pieces = SmallVec<[IoVec; 8]>;
 
-/// The table of an interface with these capabilities. `direct`: the processor accesses what keys
-/// are for.
-pub fn table(caps: IfaceCaps, direct: bool) -> uct_iface_ops_t {
+/// How an interface is reached: the functions that were generated for its transport.
+#[derive(Clone, Copy)]
+pub struct Calls {
+    pub ops: uct_iface_ops_t,
+    pub progress: unsafe fn(*const c_void) -> c_uint,
+    pub iface_at: fn(&Rc<dyn Iface>) -> Option<*const c_void>,
+    pub ep_at: fn(&Rc<dyn Ep>) -> Option<*const c_void>,
+}
+
+/// The functions for an interface. `direct`: the processor accesses what keys are for.
+pub fn calls(tl: &Rc<dyn Iface>, direct: bool) -> Calls {
+    struct OfType<'a>(&'a Rc<dyn Iface>, bool);
+
+    impl Visitor for OfType<'_> {
+        type Out = Calls;
+
+        fn visit<T: Transport>(&self) -> Option<Calls> {
+            Own::<T>::iface_at(self.0)?;
+            Some(Table::<Own<T>>::calls(self.0.attr().caps, self.1))
+        }
+    }
+
+    let own = visit(&OfType(tl, direct));
+    own.unwrap_or_else(|| Table::<Other>::calls(tl.attr().caps, direct))
+}
+
+/// The functions for transports that are reached in this way.
+struct Table<R>(PhantomData<R>);
+
+impl<R: Reach> Table<R> {
+    fn calls(caps: IfaceCaps, direct: bool) -> Calls {
+        Calls {
+            ops: table::<R>(caps, direct),
+            progress: Interface::progress_at::<R>,
+            iface_at: R::iface_at,
+            ep_at: R::ep_at,
+        }
+    }
+}
+
+fn table<R: Reach>(caps: IfaceCaps, direct: bool) -> uct_iface_ops_t {
     let mut ops = UNSUPPORTED;
-    rest::fill(&mut ops);
+    rest::fill::<R>(&mut ops);
     if caps.contains(IfaceCaps::AM_SHORT) {
-        ops.ep_am_short = Some(message::am_short);
+        ops.ep_am_short = Some(message::am_short::<R>);
     }
     if caps.contains(IfaceCaps::AM_BCOPY) {
-        ops.ep_am_bcopy = Some(message::am_bcopy);
-        ops.ep_am_short_iov = Some(message::am_short_iov);
+        ops.ep_am_bcopy = Some(message::am_bcopy::<R>);
+        ops.ep_am_short_iov = Some(message::am_short_iov::<R>);
     }
     if caps.contains(IfaceCaps::AM_ZCOPY) {
-        ops.ep_am_zcopy = Some(message::am_zcopy);
+        ops.ep_am_zcopy = Some(message::am_zcopy::<R>);
     }
     if caps.contains(IfaceCaps::PUT_ZCOPY) {
-        ops.ep_put_zcopy = Some(access::put_zcopy);
+        ops.ep_put_zcopy = Some(access::put_zcopy::<R>);
     }
     if caps.contains(IfaceCaps::GET_ZCOPY) {
-        ops.ep_get_zcopy = Some(access::get_zcopy);
+        ops.ep_get_zcopy = Some(access::get_zcopy::<R>);
     }
     if caps.contains(IfaceCaps::PUT_SHORT) {
-        ops.ep_put_short = Some(access::put_short_by_transport);
+        ops.ep_put_short = Some(access::put_short_by_transport::<R>);
     }
     if caps.contains(IfaceCaps::GET_SHORT) {
-        ops.ep_get_short = Some(access::get_short_by_transport);
+        ops.ep_get_short = Some(access::get_short_by_transport::<R>);
     }
     if direct {
         ops.ep_put_short = Some(access::put_short);

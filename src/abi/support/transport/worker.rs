@@ -185,12 +185,8 @@ unsafe extern "C" fn progress(arg: *mut c_void) -> c_uint {
 impl Interface {
     /// As a member of its worker.
     pub fn member(&self) -> Member {
-        unsafe fn call(object: *const c_void) -> c_uint {
-            // SAFETY: an interface that is enabled.
-            unsafe { &*object.cast::<Interface>() }.progress()
-        }
         Member {
-            progress: call,
+            progress: self.calls.progress,
             object: core::ptr::from_ref(self).cast(),
         }
     }

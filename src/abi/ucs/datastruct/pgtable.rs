@@ -1,6 +1,7 @@
 //! `ucs/datastruct/pgtable.h`.
 
 use crate::abi::prelude::*;
+use crate::abi::support::pgtable::Pages;
 
 pub const UCS_PGT_ADDR_SHIFT: i32 = 4;
 pub const UCS_PGT_ADDR_ALIGN: u64 = 1 << 4;
@@ -72,14 +73,25 @@ pub unsafe extern "C" fn ucs_pgtable_init(
     alloc_cb: ucs_pgt_dir_alloc_callback_t,
     release_cb: ucs_pgt_dir_release_callback_t,
 ) -> ucs_status_t {
-    let _ = (pgtable, alloc_cb, release_cb);
-    NOT_IMPLEMENTED
+    if pgtable.is_null() || alloc_cb.is_none() || release_cb.is_none() {
+        return Error::InvalidParam.into();
+    }
+    // SAFETY: the caller's struct.
+    unsafe { pgtable.write(Pages::empty(alloc_cb, release_cb)) };
+    Status::OK
 }
 
 /// Frees a table; its regions must have been removed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_pgtable_cleanup(pgtable: *mut ucs_pgtable_t) {
-    let _ = pgtable;
+    // SAFETY: a table that was made, which is not used again.
+    unsafe {
+        let left = (*pgtable).num_regions;
+        if left != 0 {
+            crate::ucs_warn!("a page table is freed that has {left} regions");
+            Pages::of(pgtable).purge();
+        }
+    }
 }
 
 /// Adds a region, which must not overlap others.
@@ -88,8 +100,8 @@ pub unsafe extern "C" fn ucs_pgtable_insert(
     pgtable: *mut ucs_pgtable_t,
     region: *mut ucs_pgt_region_t,
 ) -> ucs_status_t {
-    let _ = (pgtable, region);
-    NOT_IMPLEMENTED
+    // SAFETY: a table that was made; a region that stays until it is removed.
+    unsafe { Pages::of(pgtable).insert(region) }.into()
 }
 
 /// Removes a region.
@@ -98,8 +110,8 @@ pub unsafe extern "C" fn ucs_pgtable_remove(
     pgtable: *mut ucs_pgtable_t,
     region: *mut ucs_pgt_region_t,
 ) -> ucs_status_t {
-    let _ = (pgtable, region);
-    NOT_IMPLEMENTED
+    // SAFETY: a table that was made, a region of the caller's.
+    unsafe { Pages::of(pgtable).remove(region) }.into()
 }
 
 /// The region that an address lies in, or NULL.
@@ -108,8 +120,8 @@ pub unsafe extern "C" fn ucs_pgtable_lookup(
     pgtable: *const ucs_pgtable_t,
     address: ucs_pgt_addr_t,
 ) -> *mut ucs_pgt_region_t {
-    let _ = (pgtable, address);
-    core::ptr::null_mut()
+    // SAFETY: a table that was made.
+    unsafe { Pages::of(pgtable.cast_mut()).lookup(address) }
 }
 
 /// Calls a function for each region that overlaps a range.
@@ -121,7 +133,11 @@ pub unsafe extern "C" fn ucs_pgtable_search_range(
     cb: ucs_pgt_search_callback_t,
     arg: *mut c_void,
 ) {
-    let _ = (pgtable, from, to, cb, arg);
+    let Some(cb) = cb else { return };
+    // SAFETY: a table that was made; the caller's function with its argument.
+    unsafe {
+        Pages::of(pgtable.cast_mut()).search(from, to, &mut |region| cb(pgtable, region, arg))
+    }
 }
 
 /// Removes all regions, and calls a function for each.
@@ -131,7 +147,14 @@ pub unsafe extern "C" fn ucs_pgtable_purge(
     cb: ucs_pgt_search_callback_t,
     arg: *mut c_void,
 ) {
-    let _ = (pgtable, cb, arg);
+    // SAFETY: a table that was made; the caller's function with its argument.
+    unsafe {
+        for region in Pages::of(pgtable).purge() {
+            if let Some(cb) = cb {
+                cb(pgtable, region, arg);
+            }
+        }
+    }
 }
 
 /// Writes a table to the log.
@@ -140,5 +163,19 @@ pub unsafe extern "C" fn ucs_pgtable_dump(
     pgtable: *const ucs_pgtable_t,
     log_level: ucs_log_level_t,
 ) {
-    let _ = (pgtable, log_level);
+    let Some(level) = crate::ucs::log::Level::from_value(log_level) else {
+        return;
+    };
+    let line = |text: core::fmt::Arguments<'_>| crate::ucs_log!(level, "{text}");
+    // SAFETY: a table that was made, and its regions.
+    unsafe {
+        let (base, shift) = ((*pgtable).base, (*pgtable).shift);
+        line(format_args!(
+            "page table {pgtable:p} base {base:#x} shift {shift}"
+        ));
+        Pages::of(pgtable.cast_mut()).search(0, UCS_PGT_ADDR_MAX, &mut |region| {
+            let (start, end) = ((*region).start, (*region).end);
+            line(format_args!("region {region:p} [{start:#x}..{end:#x}]"));
+        });
+    }
 }

@@ -1,6 +1,7 @@
 //! `ucs/memory/rcache.h`.
 
 use crate::abi::prelude::*;
+use crate::abi::support::rcache::Registrations;
 
 pub const UCS_RCACHE_PROT_FMT: &str = "%c%c";
 pub const UCS_RCACHE_MIN_ALIGNMENT: u64 = 1 << 4;
@@ -116,14 +117,27 @@ pub unsafe extern "C" fn ucs_rcache_create(
     stats_parent: *mut ucs_stats_node_t,
     rcache_p: *mut *mut ucs_rcache_t,
 ) -> ucs_status_t {
-    let _ = (params, name, stats_parent, rcache_p);
-    NOT_IMPLEMENTED
+    let _ = (name, stats_parent);
+    if params.is_null() || rcache_p.is_null() {
+        return Error::InvalidParam.into();
+    }
+    // SAFETY: the caller's struct and place.
+    unsafe {
+        match Registrations::create(&*params) {
+            Ok(rcache) => rcache_p.write(rcache),
+            Err(error) => return error.into(),
+        }
+    }
+    Status::OK
 }
 
 /// Frees a cache of registrations.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_rcache_destroy(rcache: *mut ucs_rcache_t) {
-    let _ = rcache;
+    if !rcache.is_null() {
+        // SAFETY: a cache that was made, which is not used again.
+        unsafe { Registrations::destroy(rcache) };
+    }
 }
 
 /// A registration of memory, from the cache or new.
@@ -137,8 +151,18 @@ pub unsafe extern "C" fn ucs_rcache_get(
     arg: *mut c_void,
     region_p: *mut *mut ucs_rcache_region_t,
 ) -> ucs_status_t {
-    let _ = (rcache, address, length, alignment, prot, arg, region_p);
-    NOT_IMPLEMENTED
+    if rcache.is_null() || region_p.is_null() {
+        return Error::InvalidParam.into();
+    }
+    // SAFETY: a cache that was made; a writable place.
+    unsafe {
+        let memory = (address.addr(), length);
+        match Registrations::get(rcache, memory, alignment, prot, arg) {
+            Ok(region) => region_p.write(region),
+            Err(error) => return error.into(),
+        }
+    }
+    Status::OK
 }
 
 /// Keeps a registration once more.
@@ -147,7 +171,8 @@ pub unsafe extern "C" fn ucs_rcache_region_hold(
     rcache: *mut ucs_rcache_t,
     region: *mut ucs_rcache_region_t,
 ) {
-    let _ = (rcache, region);
+    // SAFETY: a registration that the caller holds.
+    unsafe { Registrations::hold(rcache, region) };
 }
 
 /// Lets a registration go.
@@ -156,7 +181,8 @@ pub unsafe extern "C" fn ucs_rcache_region_put(
     rcache: *mut ucs_rcache_t,
     region: *mut ucs_rcache_region_t,
 ) {
-    let _ = (rcache, region);
+    // SAFETY: a registration that the caller holds.
+    unsafe { Registrations::put(rcache, region) };
 }
 
 /// Takes a registration out of the cache; a function is called when nobody holds it any more.
@@ -167,13 +193,30 @@ pub unsafe extern "C" fn ucs_rcache_region_invalidate(
     cb: ucs_rcache_invalidate_comp_func_t,
     arg: *mut c_void,
 ) {
-    let _ = (rcache, region, cb, arg);
+    // SAFETY: a registration that the caller holds; a function of his.
+    unsafe { Registrations::invalidate(rcache, region, (cb, arg)) };
 }
 
 /// Sets parameters of a cache to their defaults.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_rcache_set_default_params(rcache_params: *mut ucs_rcache_params_t) {
-    let _ = rcache_params;
+    if rcache_params.is_null() {
+        return;
+    }
+    // SAFETY: the caller's struct.
+    unsafe {
+        rcache_params.write(ucs_rcache_params {
+            region_struct_size: size_of::<ucs_rcache_region_t>(),
+            ucm_events: 0,
+            ucm_event_priority: 1000,
+            ops: core::ptr::null(),
+            context: core::ptr::null_mut(),
+            flags: 0,
+            max_regions: c_ulong::MAX,
+            max_size: usize::MAX,
+            max_unreleased: usize::MAX,
+        });
+    }
 }
 
 /// Sets parameters of a cache by its options.
@@ -182,5 +225,19 @@ pub unsafe extern "C" fn ucs_rcache_set_params(
     rcache_params: *mut ucs_rcache_params_t,
     rcache_config: *const ucs_rcache_config_t,
 ) {
-    let _ = (rcache_params, rcache_config);
+    if rcache_params.is_null() || rcache_config.is_null() {
+        return;
+    }
+    // SAFETY: the caller's structs.
+    unsafe {
+        ucs_rcache_set_default_params(rcache_params);
+        let (params, config) = (&mut *rcache_params, &*rcache_config);
+        params.ucm_event_priority = config.event_prio as c_int;
+        params.max_regions = config.max_regions;
+        params.max_size = config.max_size;
+        params.max_unreleased = config.max_unreleased;
+        if config.purge_on_fork != 0 {
+            params.flags = UCS_RCACHE_FLAG_PURGE_ON_FORK as c_int;
+        }
+    }
 }

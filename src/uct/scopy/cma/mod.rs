@@ -12,6 +12,13 @@ use crate::ucs::config::Config;
 use crate::ucs::status::{Error, Result};
 use crate::uct::iface::{Iface, IfaceParams};
 use crate::uct::md::{Component, DeviceKind, Md, MdAttr, TlDevice};
+use crate::uct::registry::Transport;
+
+pub use iface::CmaIface;
+
+impl Transport for CmaIface {
+    type Ep = ep::CmaEp;
+}
 
 /// The component `cma`.
 pub static CMA: CmaComponent = CmaComponent;
@@ -84,7 +91,7 @@ impl Md for CmaMd {
         if device.tl_name != CMA.name() || device.dev_name != DEVICE {
             return Err(Error::NoDevice);
         }
-        Ok(Rc::new(iface::CmaIface::open(config)))
+        Ok(Rc::new(CmaIface::open(config)))
     }
 }
 

@@ -1,10 +1,11 @@
 //! Put and get.
 
 use super::super::ep::Endpoint;
+use super::super::reach::Reach;
 use super::pieces;
 use crate::abi::prelude::*;
 use crate::uct::ops::direct::local;
-use crate::uct::{IoVec, IoVecMut};
+use crate::uct::{Ep, IoVec, IoVecMut};
 
 pub unsafe extern "C" fn put_short(
     ep: uct_ep_h,
@@ -15,7 +16,7 @@ pub unsafe extern "C" fn put_short(
 ) -> ucs_status_t {
     // SAFETY: an endpoint of ours; the caller's buffer, and memory that the key is for.
     unsafe {
-        match Endpoint::from(ep).ready() {
+        match Endpoint::from(ep).open() {
             Ok(_) if buffer.is_null() && len > 0 => Error::InvalidParam.into(),
             Ok(_) => {
                 let to = local(remote, rkey);
@@ -28,7 +29,7 @@ pub unsafe extern "C" fn put_short(
 }
 
 /// For transports that do it themselves.
-pub unsafe extern "C" fn put_short_by_transport(
+pub unsafe extern "C" fn put_short_by_transport<R: Reach>(
     ep: uct_ep_h,
     buffer: *const c_void,
     len: c_uint,
@@ -37,7 +38,7 @@ pub unsafe extern "C" fn put_short_by_transport(
 ) -> ucs_status_t {
     // SAFETY: an endpoint of ours.
     let ep = unsafe { Endpoint::from(ep) };
-    match ep.ready() {
+    match ep.ready::<R>() {
         Ok(_) if buffer.is_null() && len > 0 => Error::InvalidParam.into(),
         Ok(tl) => {
             let from = IoVec {
@@ -51,7 +52,7 @@ pub unsafe extern "C" fn put_short_by_transport(
 }
 
 /// The same for a get.
-pub unsafe extern "C" fn get_short_by_transport(
+pub unsafe extern "C" fn get_short_by_transport<R: Reach>(
     ep: uct_ep_h,
     buffer: *mut c_void,
     len: c_uint,
@@ -60,7 +61,7 @@ pub unsafe extern "C" fn get_short_by_transport(
 ) -> ucs_status_t {
     // SAFETY: an endpoint of ours.
     let ep = unsafe { Endpoint::from(ep) };
-    match ep.ready() {
+    match ep.ready::<R>() {
         Ok(_) if buffer.is_null() && len > 0 => Error::InvalidParam.into(),
         Ok(tl) => {
             let to = IoVecMut {
@@ -85,7 +86,7 @@ pub unsafe extern "C" fn put_bcopy(
     };
     // SAFETY: an endpoint of ours; the caller's function, which writes where the key is for.
     unsafe {
-        match Endpoint::from(ep).ready() {
+        match Endpoint::from(ep).open() {
             Ok(_) => pack(local(remote, rkey).cast(), arg) as ssize_t,
             Err(status) => status.0 as ssize_t,
         }
@@ -108,7 +109,7 @@ pub unsafe extern "C" fn get_bcopy(
     };
     // SAFETY: an endpoint of ours; the caller's function reads where the key is for.
     unsafe {
-        match Endpoint::from(ep).ready() {
+        match Endpoint::from(ep).open() {
             Ok(_) if len > 0 => {
                 unpack(arg, local(remote, rkey).cast_const().cast(), len);
                 Status::OK
@@ -119,7 +120,7 @@ pub unsafe extern "C" fn get_bcopy(
     }
 }
 
-pub unsafe extern "C" fn put_zcopy(
+pub unsafe extern "C" fn put_zcopy<R: Reach>(
     ep: uct_ep_h,
     iov: *const uct_iov_t,
     iovcnt: usize,
@@ -134,7 +135,7 @@ pub unsafe extern "C" fn put_zcopy(
             Ok(pieces) => pieces,
             Err(status) => return status,
         };
-        match ep.ready() {
+        match ep.ready::<R>() {
             Ok(tl) => ep.post(comp, |token| {
                 tl.put_zcopy(&pieces, remote, rkey as u64, token)
             }),
@@ -143,7 +144,7 @@ pub unsafe extern "C" fn put_zcopy(
     }
 }
 
-pub unsafe extern "C" fn get_zcopy(
+pub unsafe extern "C" fn get_zcopy<R: Reach>(
     ep: uct_ep_h,
     iov: *const uct_iov_t,
     iovcnt: usize,
@@ -165,7 +166,7 @@ pub unsafe extern "C" fn get_zcopy(
                 len: piece.len,
             })
             .collect();
-        match ep.ready() {
+        match ep.ready::<R>() {
             Ok(tl) => ep.post(comp, |token| {
                 tl.get_zcopy(&pieces, remote, rkey as u64, token)
             }),

@@ -67,7 +67,7 @@ unsafe extern "C" fn fetch<W: Word>(
 ) -> ucs_status_t {
     // SAFETY: an endpoint of ours; memory that the key is for; the caller's place.
     unsafe {
-        match (Endpoint::from(ep).ready(), change(opcode)) {
+        match (Endpoint::from(ep).open(), change(opcode)) {
             (Err(status), _) | (_, Err(status)) => status,
             _ if result.is_null() => Error::InvalidParam.into(),
             (Ok(_), Ok(change)) => give(W::fetch(local(remote, rkey), change, value), result),
@@ -86,7 +86,7 @@ unsafe extern "C" fn cswap<W: Word>(
 ) -> ucs_status_t {
     // SAFETY: an endpoint of ours; memory that the key is for; the caller's place.
     unsafe {
-        match Endpoint::from(ep).ready() {
+        match Endpoint::from(ep).open() {
             _ if result.is_null() => Error::InvalidParam.into(),
             Ok(_) => give(W::compare(local(remote, rkey), compare, swap), result),
             Err(status) => status,

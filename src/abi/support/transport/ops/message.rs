@@ -1,10 +1,11 @@
 //! Active messages.
 
 use super::super::ep::Endpoint;
+use super::super::reach::Reach;
 use super::{length, pieces};
 use crate::abi::prelude::*;
 use crate::sys::usermem::UserMem;
-use crate::uct::IfaceCaps;
+use crate::uct::{Ep, Iface, IfaceCaps};
 
 /// The caller's bytes.
 ///
@@ -19,7 +20,7 @@ unsafe fn bytes<'a>(data: *const c_void, len: usize) -> &'a [u8] {
     unsafe { core::slice::from_raw_parts(data.cast(), len) }
 }
 
-pub unsafe extern "C" fn am_short(
+pub unsafe extern "C" fn am_short<R: Reach>(
     ep: uct_ep_h,
     id: u8,
     header: u64,
@@ -32,14 +33,14 @@ pub unsafe extern "C" fn am_short(
         if payload.is_null() && len > 0 {
             return Error::InvalidParam.into();
         }
-        match ep.ready() {
+        match ep.ready::<R>() {
             Ok(tl) => ep.posted(tl.am_short(id, header, bytes(payload, len as usize))),
             Err(status) => status,
         }
     }
 }
 
-pub unsafe extern "C" fn am_short_iov(
+pub unsafe extern "C" fn am_short_iov<R: Reach>(
     ep: uct_ep_h,
     id: u8,
     iov: *const uct_iov_t,
@@ -55,13 +56,13 @@ pub unsafe extern "C" fn am_short_iov(
         let total = pieces
             .iter()
             .try_fold(0usize, |sum, piece| sum.checked_add(piece.len));
-        let attr = ep.interface().tl.attr();
+        let attr = ep.interface().reached::<R>().attr();
         let limit = attr.max_short + size_of::<u64>();
         let too_many = attr.caps.contains(IfaceCaps::AM_ZCOPY) && iovcnt > attr.max_iov;
         let Some(total) = total.filter(|total| *total <= limit && !too_many) else {
             return Error::InvalidParam.into();
         };
-        let tl = match ep.ready() {
+        let tl = match ep.ready::<R>() {
             Ok(tl) => tl,
             Err(status) => return status,
         };
@@ -76,7 +77,7 @@ pub unsafe extern "C" fn am_short_iov(
     }
 }
 
-pub unsafe extern "C" fn am_bcopy(
+pub unsafe extern "C" fn am_bcopy<R: Reach>(
     ep: uct_ep_h,
     id: u8,
     pack_cb: uct_pack_callback_t,
@@ -90,11 +91,11 @@ pub unsafe extern "C" fn am_bcopy(
     // SAFETY: an endpoint of ours, and the caller's function, which writes no more than the limit.
     unsafe {
         let ep = Endpoint::from(ep);
-        let tl = match ep.ready() {
+        let tl = match ep.ready::<R>() {
             Ok(tl) => tl,
             Err(status) => return status.0 as ssize_t,
         };
-        let max = ep.interface().tl.attr().max_bcopy;
+        let max = ep.interface().reached::<R>().attr().max_bcopy;
         let mut packed = 0;
         let post = tl.am_bcopy(id, max, &mut |room| {
             packed = pack(room.as_mut_ptr().cast(), arg);
@@ -104,7 +105,7 @@ pub unsafe extern "C" fn am_bcopy(
     }
 }
 
-pub unsafe extern "C" fn am_zcopy(
+pub unsafe extern "C" fn am_zcopy<R: Reach>(
     ep: uct_ep_h,
     id: u8,
     header: *const c_void,
@@ -126,7 +127,7 @@ pub unsafe extern "C" fn am_zcopy(
             Err(status) => return status,
         };
         let header = bytes(header, header_length as usize);
-        match ep.ready() {
+        match ep.ready::<R>() {
             Ok(tl) => ep.post(comp, |token| tl.am_zcopy(id, header, &pieces, token)),
             Err(status) => status,
         }

@@ -3,25 +3,26 @@
 use super::super::ep::Endpoint;
 use super::super::iface::Interface;
 use super::super::query;
+use super::super::reach::Reach;
 use crate::abi::prelude::*;
 use crate::abi::support::transport::create;
 use crate::uct::Arm;
 
-pub fn fill(ops: &mut uct_iface_ops_t) {
+pub fn fill<R: Reach>(ops: &mut uct_iface_ops_t) {
     ops.ep_pending_add = Some(pending_add);
     ops.ep_pending_purge = Some(pending_purge);
-    ops.ep_flush = Some(ep_flush);
+    ops.ep_flush = Some(ep_flush::<R>);
     ops.ep_fence = Some(ep_fence);
     ops.ep_check = Some(ep_check);
     ops.ep_create = Some(create::ep);
     ops.ep_destroy = Some(ep_destroy);
     ops.ep_get_address = Some(ep_get_address);
     ops.ep_connect_to_ep = Some(create::connect_to_ep);
-    ops.iface_flush = Some(iface_flush);
+    ops.iface_flush = Some(iface_flush::<R>);
     ops.iface_fence = Some(iface_fence);
     ops.iface_progress_enable = Some(progress_enable);
     ops.iface_progress_disable = Some(progress_disable);
-    ops.iface_progress = Some(progress);
+    ops.iface_progress = Some(progress::<R>);
     ops.iface_event_fd_get = Some(event_fd_get);
     ops.iface_event_arm = Some(event_arm);
     ops.iface_close = Some(close);
@@ -59,7 +60,7 @@ unsafe extern "C" fn pending_purge(
     }
 }
 
-unsafe extern "C" fn ep_flush(
+unsafe extern "C" fn ep_flush<R: Reach>(
     ep: uct_ep_h,
     flags: c_uint,
     comp: *mut uct_completion_t,
@@ -69,7 +70,7 @@ unsafe extern "C" fn ep_flush(
     if u64::from(flags) & UCT_FLUSH_FLAG_CANCEL != 0 {
         ep.cancel_all();
     }
-    ep.flush(comp)
+    ep.flush::<R>(comp)
 }
 
 unsafe extern "C" fn ep_fence(_: uct_ep_h, _: c_uint) -> ucs_status_t {
@@ -137,7 +138,7 @@ unsafe fn write(to: *mut u8, make: impl FnOnce(&mut Vec<u8>)) {
     unsafe { core::ptr::copy_nonoverlapping(out.as_ptr(), to, out.len()) };
 }
 
-unsafe extern "C" fn iface_flush(
+unsafe extern "C" fn iface_flush<R: Reach>(
     iface: uct_iface_h,
     flags: c_uint,
     comp: *mut uct_completion_t,
@@ -156,7 +157,7 @@ unsafe extern "C" fn iface_flush(
         let ep = interface.eps.borrow().get(at).copied();
         let Some(ep) = ep else { break };
         // SAFETY: in the list, so alive.
-        match unsafe { &*ep }.flush(core::ptr::null_mut()) {
+        match unsafe { &*ep }.flush::<R>(core::ptr::null_mut()) {
             // What has failed has nothing under way.
             Status::OK => {}
             Status::INPROGRESS => status = Status::INPROGRESS,
@@ -181,9 +182,9 @@ unsafe extern "C" fn progress_disable(iface: uct_iface_h, flags: c_uint) {
     }
 }
 
-unsafe extern "C" fn progress(iface: uct_iface_h) -> c_uint {
+unsafe extern "C" fn progress<R: Reach>(iface: uct_iface_h) -> c_uint {
     // SAFETY: an interface of ours.
-    unsafe { Interface::from(iface) }.map_or(0, Interface::progress)
+    unsafe { Interface::from(iface) }.map_or(0, Interface::progress::<R>)
 }
 
 unsafe extern "C" fn event_fd_get(iface: uct_iface_h, fd_p: *mut c_int) -> ucs_status_t {

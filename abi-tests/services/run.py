@@ -189,6 +189,31 @@ def test_structures_and_registrations():
         check(lines == genuine, "; ".join(differences[:5]) or f"{len(lines)} lines, not {len(genuine)}: {lines[-3:]}")
 
 
+def test_profiles():
+    """A profile is read by genuine UCX's ucx_read_profile, and says what one of genuine UCX says."""
+    reader = DEPS / "libucx" / "bin" / "ucx_read_profile"
+    reader.chmod(reader.stat().st_mode | 0o111)
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "profile"
+        flags = ["-Wl,--allow-shlib-undefined", f"-L{GENUINE}", "-lucs", "-lpthread"]
+        command = [os.environ.get("CC", "cc"), f"-I{DEPS / 'libucx' / 'include'}", HERE / "profile.c", "-o", program]
+        subprocess.run([str(part) for part in command] + flags, check=True, timeout=LIMIT)
+        for mode in ("0", "1", "2", "3"):
+            said = []
+            for lib in (OURS, GENUINE):
+                file = Path(folder) / f"{lib.parent.name}-{mode}"
+                code, marks = run(program, file, mode, lib=lib, env={"UCX_TLS": "tcp"})
+                check(code == 0, f"mode {mode}: exit status {code}: {marks}")
+                text = run(reader, "-r", "-T", "all", file, lib=GENUINE)[1] if file.exists() else "no file"
+                # Times, process ids, paths.
+                text = re.sub(r"( ucs lib| command) *:.*", "", text)
+                text = re.sub(r"\d+\.\d+|tid \d+|pid +: \d+", "N", text)
+                said.append(marks.splitlines() + [" ".join(line.split()) for line in text.splitlines()])
+            check(mode == "0" or len(said[1]) > 15, f"mode {mode}: {said[1]}")
+            differences = [f"{x!r} not {y!r}" for x, y in zip(*said) if x != y]
+            check(said[0] == said[1], f"mode {mode}: {'; '.join(differences[:5]) or [len(lines) for lines in said]}")
+
+
 def test_modules_of_programs():
     """Found beside the library and in folders of the user, each once, as UCX_MODULES allows."""
     with tempfile.TemporaryDirectory() as folder:

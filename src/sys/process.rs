@@ -12,6 +12,23 @@ pub fn num_cpus() -> i64 {
     unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) }
 }
 
+/// The kernel's number of the calling thread.
+pub fn thread_id() -> i32 {
+    thread_local! {
+        static ID: core::cell::Cell<(u32, i32)> = const { core::cell::Cell::new((0, 0)) };
+    }
+    // A forked child's thread has another one.
+    let process = std::process::id();
+    let (known, id) = ID.get();
+    if known == process {
+        return id;
+    }
+    // SAFETY: no pointers are passed.
+    let id = unsafe { libc::gettid() };
+    ID.set((process, id));
+    id
+}
+
 /// Runs `f` with all signals blocked in this thread: threads that it starts inherit that.
 pub fn without_signals<R>(f: impl FnOnce() -> R) -> R {
     // SAFETY: sets of signals are plain data, filled before they are used; both are local.

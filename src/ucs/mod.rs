@@ -13,6 +13,7 @@ pub mod math;
 pub mod memory;
 pub mod modules;
 pub mod numa;
+pub mod profile;
 pub mod rcache;
 pub mod sockaddr;
 pub mod status;

@@ -106,7 +106,7 @@ const char *ucs_mpool_name(ucs_mpool_t *mp);
 /** The user's part of a pool. */
 void *ucs_mpool_priv(ucs_mpool_t *mp);
 
-/** 1 if no object is free. */
+/** 1 if no object is free, and none can be added. */
 int ucs_mpool_is_empty(ucs_mpool_t *mp);
 
 /** An object, or NULL. */

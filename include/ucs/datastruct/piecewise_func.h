@@ -36,7 +36,7 @@ void ucs_piecewise_func_cleanup(ucs_piecewise_func_t *pw_func);
 /** Value of a function. */
 double ucs_piecewise_func_apply(const ucs_piecewise_func_t *pw_func, size_t x);
 
-/** Adds a linear function within a range. */
+/** Adds a linear function within a range, both ends included. */
 ucs_status_t ucs_piecewise_func_add_range(ucs_piecewise_func_t *pw_func,
                                           size_t start,
                                           size_t end,

@@ -110,7 +110,7 @@ ucs_status_t ucs_profile_init(unsigned int profile_mode,
                               size_t max_file_size,
                               ucs_profile_context_t **ctx_p);
 
-/** Ends recording. */
+/** Ends recording, and writes what was recorded. */
 void ucs_profile_cleanup(ucs_profile_context_t *ctx);
 
 /** Writes the recorded events to their file. */

@@ -313,12 +313,12 @@ impl Pages {
 
 /// Both ends of a region.
 unsafe fn bounds(region: *mut ucs_pgt_region_t) -> Result<(u64, u64), Error> {
-    if region.is_null() || region.addr() as u64 % UCS_PGT_ENTRY_MIN_ALIGN != 0 {
+    if region.is_null() || !(region.addr() as u64).is_multiple_of(UCS_PGT_ENTRY_MIN_ALIGN) {
         return Err(Error::InvalidParam);
     }
     // SAFETY: the caller's region.
     let (start, end) = unsafe { ((*region).start, (*region).end) };
-    let aligned = (start | end) % UCS_PGT_ADDR_ALIGN == 0;
+    let aligned = (start | end).is_multiple_of(UCS_PGT_ADDR_ALIGN);
     match aligned && start < end {
         true => Ok((start, end)),
         false => Err(Error::InvalidParam),

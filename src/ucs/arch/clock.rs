@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::sys::cpu::{cpuid, rdtsc};
+use crate::sys::cpu::{cpuid, rdtsc, rdtsc_relaxed};
 
 /// How time is taken, and how many ticks make a second.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -34,6 +34,16 @@ pub fn clock() -> Clock {
         let frequency = brand_frequency().or_else(measure);
         frequency.map_or(Clock::Micros, Clock::Tsc)
     })
+}
+
+/// The time in ticks.
+pub fn now() -> u64 {
+    match clock() {
+        Clock::Tsc(_) => rdtsc_relaxed(),
+        Clock::Micros => std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .map_or(0, |since| since.as_micros() as u64),
+    }
 }
 
 /// Whether the counter runs at one rate in all states of the processor.

@@ -4,7 +4,7 @@ mod clock;
 
 use std::sync::OnceLock;
 
-pub use clock::{Clock, clock};
+pub use clock::{Clock, clock, now};
 
 use crate::sys::cpu::cpuid;
 

@@ -206,7 +206,9 @@ impl SmIface {
             && !self.rings[SHARED_RING].skip_dead(&self.area, is_alive)
     }
 
-    /// Delivers from the only two rings in use.
+    /// Delivers from the only two rings in use. Not inlined, so that a poll without a message has
+    /// no registers to save.
+    #[inline(never)]
     fn poll_two(&self, shared: &Rx, only: &Rx, events: &dyn Events) -> usize {
         self.special.set(Special::BUSY);
         let mut count = only.poll(events, self.max_poll);
@@ -349,6 +351,7 @@ impl Iface for SmIface {
         Ok(Rc::new(SmEp::new(remote, self.warm.clone())))
     }
 
+    #[inline]
     fn progress(&self, events: &dyn Events) -> usize {
         let (shared, only) = (&self.rings[SHARED_RING], self.rings.get(self.only.get()));
         let same = self.area.generation() == self.generation.get();

@@ -16,7 +16,7 @@ pub struct ucs_piecewise_func_t {
     pub head: ucs_list_link_t,
 }
 
-type Segment = ucs_piecewise_segment_t;
+use self::ucs_piecewise_segment_t as Segment;
 
 /// The segment that a link of the list is in.
 fn segment(link: *mut ucs_list_link_t) -> *mut Segment {

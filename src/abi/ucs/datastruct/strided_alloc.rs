@@ -13,6 +13,8 @@ pub struct ucs_strided_alloc_elem {
 const STRIDE: usize = UCS_STRIDED_ALLOC_STRIDE as usize;
 
 /// At the end of the first stride of a piece of memory.
+///
+/// cbindgen:ignore
 #[repr(C)]
 struct Chunk {
     queue: ucs_queue_elem_t,
@@ -21,6 +23,8 @@ struct Chunk {
 }
 
 /// A first part that is free leads to the next one.
+///
+/// cbindgen:ignore
 struct Free {
     next: *mut ucs_strided_alloc_elem_t,
 }

@@ -1,6 +1,9 @@
 //! `ucs/profile/profile_defs.h`.
 
+use core::sync::atomic::Ordering;
+
 use crate::abi::prelude::*;
+use crate::ucs::profile::{Mode, Place, Profile};
 
 pub const UCS_PROFILE_STACK_MAX: i32 = 64;
 pub const UCS_PROFILE_FILE_VERSION: u32 = 3;
@@ -100,20 +103,46 @@ pub unsafe extern "C" fn ucs_profile_init(
     max_file_size: usize,
     ctx_p: *mut *mut ucs_profile_context_t,
 ) -> ucs_status_t {
-    let _ = (profile_mode, file_name, max_file_size, ctx_p);
-    NOT_IMPLEMENTED
+    if ctx_p.is_null() {
+        return Error::InvalidParam.into();
+    }
+    let mode = Mode::from_bits_truncate(profile_mode);
+    // SAFETY: NULL or a string; a writable place.
+    unsafe {
+        let profile = Profile::new(mode, &string(file_name), max_file_size);
+        ctx_p.write(Box::into_raw(Box::new(profile)).cast());
+    }
+    Status::OK
 }
 
-/// Ends recording.
+/// Ends recording, and writes what was recorded.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_profile_cleanup(ctx: *mut ucs_profile_context_t) {
-    let _ = ctx;
+    if ctx.is_null() {
+        return;
+    }
+    // SAFETY: from `ucs_profile_init`, and not used again.
+    let profile = unsafe { Box::from_raw(ctx.cast::<Profile>()) };
+    profile.dump();
+    let left = profile.threads();
+    if left > 0 {
+        crate::ucs_warn!("a profile ends while {left} of its threads go on");
+    }
 }
 
 /// Writes the recorded events to their file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_profile_dump(ctx: *mut ucs_profile_context_t) {
-    let _ = ctx;
+    // SAFETY: NULL or from `ucs_profile_init`.
+    if let Some(profile) = unsafe { ctx.cast::<Profile>().as_ref() } {
+        profile.dump();
+    }
+}
+
+unsafe fn string(text: *const c_char) -> String {
+    // SAFETY: NULL or a string, as the caller says.
+    let bytes = unsafe { crate::abi::ucs::text::bytes(text) };
+    String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
 }
 
 /// cbindgen:ignore
@@ -129,11 +158,33 @@ pub unsafe extern "C" fn ucs_profile_record(
     function: *const c_char,
     loc_id_p: *mut ucs_profile_loc_id_t,
 ) {
-    let _ = (ctx, type_, name, param32, param64, file, line, function);
-    if !loc_id_p.is_null() {
-        // Macros don't call again for a place that is marked like this.
-        // SAFETY: not NULL, so the caller's mark of the place.
-        unsafe { loc_id_p.write(UCS_PROFILE_LOC_ID_DISABLED as ucs_profile_loc_id_t) };
+    if loc_id_p.is_null() {
+        return;
+    }
+    let kind = type_ as u8;
+    // SAFETY: NULL or from `ucs_profile_init`; the caller's mark of the place, which other threads
+    // read and write, too; strings.
+    unsafe {
+        let mark = core::sync::atomic::AtomicI16::from_ptr(loc_id_p);
+        let Some(profile) = ctx.cast::<Profile>().as_ref() else {
+            // Macros don't call again for a place that is marked like this.
+            return mark.store(UCS_PROFILE_LOC_ID_DISABLED as i16, Ordering::Release);
+        };
+        let mut number = mark.load(Ordering::Acquire);
+        if number <= 0 {
+            let path = string(file);
+            let place = Place {
+                kind,
+                name: string(name),
+                file: path.rsplit('/').next().unwrap_or_default().to_owned(),
+                line,
+                function: string(function),
+            };
+            let disabled = UCS_PROFILE_LOC_ID_DISABLED as i16;
+            number = profile.place(place).unwrap_or(disabled);
+            mark.store(number, Ordering::Release);
+        }
+        profile.record(number, kind, param32, param64);
     }
 }
 

@@ -40,4 +40,6 @@ pub fn visit<V: Visitor>(visitor: &V) -> Option<V::Out> {
         .or_else(|| visitor.visit::<super::self_::SelfIface>())
         .or_else(|| visitor.visit::<super::tcp::TcpIface>())
         .or_else(|| visitor.visit::<super::scopy::cma::CmaIface>())
+        .or_else(|| visitor.visit::<super::cuda::copy::CopyIface>())
+        .or_else(|| visitor.visit::<super::cuda::ipc::IpcIface>())
 }

@@ -14,6 +14,7 @@ use crate::uct::cuda::driver::{self, Driver};
 use crate::uct::cuda::{memtype, mover};
 use crate::uct::ep::{Ep, EpParams, Post};
 use crate::uct::iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, PerfAttr};
+use crate::uct::registry::Transport;
 
 pub struct CopyIface {
     attr: IfaceAttr,
@@ -37,6 +38,10 @@ struct Way {
     owner: Owner,
     from: MemoryType,
     to: MemoryType,
+}
+
+impl Transport for CopyIface {
+    type Ep = CopyEp;
 }
 
 impl CopyIface {

@@ -20,6 +20,8 @@ use crate::uct::md::{
     Component, Detected, DeviceKind, DeviceMemory, Md, MdAttr, MemoryTypes, TlDevice,
 };
 
+pub use iface::CopyIface;
+
 /// The component `cuda_cpy`.
 pub static CUDA_COPY: CudaCopyComponent = CudaCopyComponent;
 

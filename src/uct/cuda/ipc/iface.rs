@@ -14,6 +14,7 @@ use crate::uct::cuda::driver::Driver;
 use crate::uct::ep::{Ep, EpParams, IoVec, IoVecMut, Post, Which};
 use crate::uct::gate::Gate;
 use crate::uct::iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, PerfAttr};
+use crate::uct::registry::Transport;
 
 const DEVICE_ADDR_LEN: usize = 8;
 /// Most streams, as in UCX.
@@ -26,12 +27,16 @@ pub struct IpcIface {
     next_ep: Cell<u64>,
 }
 
-struct IpcEp {
+pub struct IpcEp {
     copies: Rc<Copies>,
     /// Tells its copies from those of others.
     id: u64,
     /// What was mapped of the process goes with the last endpoint to it.
     _peer: Peer<Ours>,
+}
+
+impl Transport for IpcIface {
+    type Ep = IpcEp;
 }
 
 impl IpcIface {

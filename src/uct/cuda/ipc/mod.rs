@@ -15,5 +15,6 @@ pub mod owner;
 pub mod wire;
 
 pub use component::CUDA_IPC;
+pub use iface::IpcIface;
 pub use key::{Access, Key};
 pub use names::Named;

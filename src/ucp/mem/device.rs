@@ -1,6 +1,9 @@
 //! Memory of devices, which others of the host open by `cuda_ipc`.
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
+
+use parking_lot::Mutex;
 
 use crate::sys::usermem::UserMem;
 use crate::ucp::address::TlId;
@@ -9,7 +12,9 @@ use crate::ucp::rkey::wire::{Entry, Packed};
 use crate::ucs::status::{Error, Result};
 use crate::uct::Component;
 use crate::uct::cuda::ipc::cache::Unused;
+use crate::uct::cuda::ipc::wire::Handle;
 use crate::uct::cuda::ipc::{CUDA_IPC, Key, Named, key as ipc, owner};
+use crate::uct::cuda::memtype;
 
 /// What others need to open a region. Made once, and kept as long as the region: keys name it.
 #[derive(Default)]
@@ -49,10 +54,54 @@ fn export(context: &Context, at: u64) -> Option<Exported> {
     })
 }
 
+/// By what others open the allocation that a buffer lies in, for the time of a message. What was
+/// found is remembered as long as the allocation is the same.
+pub fn entry(context: &Context, at: u64) -> Option<Entry> {
+    /// Most allocations that are remembered.
+    const MOST: usize = 1024;
+    static KNOWN: Mutex<BTreeMap<u64, (u64, Entry)>> = Mutex::new(BTreeMap::new());
+    if !is_in_use(context) {
+        return None;
+    }
+    let (driver, _) = ipc::mappings().ok()?;
+    let base = memtype::detect(at as usize).ok()??.base as u64;
+    let id = driver.buffer_id(at).ok()??;
+    if let Some((known, entry)) = KNOWN.lock().get(&base)
+        && *known == id
+    {
+        return Some(entry.clone());
+    }
+    let exported = owner::export(driver, at).ok()?;
+    // A descriptor would keep the memory alive.
+    let lasting = !matches!(
+        exported.key.handle,
+        Handle::Nothing | Handle::Descriptor { .. }
+    );
+    if !lasting || exported.key.what.base != base {
+        return None;
+    }
+    let entry = Entry::new(TlId::of(CUDA_IPC.name()), &exported.key.encode());
+    let mut known = KNOWN.lock();
+    if known.len() >= MOST {
+        known.clear();
+    }
+    known.insert(base, (id, entry.clone()));
+    Some(entry)
+}
+
 /// The key of device memory among a region's entries. Nothing is mapped by that.
 pub fn key(context: &Context, packed: &Packed, unused: Unused) -> Option<Named> {
+    read(context, &packed.entries, unused)
+}
+
+/// The same for a rendezvous: what it maps stays, for the next.
+pub fn key_of(context: &Context, entries: &[Entry]) -> Option<Named> {
+    read(context, entries, Unused::Stays)
+}
+
+fn read(context: &Context, entries: &[Entry], unused: Unused) -> Option<Named> {
     let tl = TlId::of(CUDA_IPC.name());
-    let entry = packed.entries.iter().find(|entry| entry.tl == tl)?;
+    let entry = entries.iter().find(|entry| entry.tl == tl)?;
     if !is_in_use(context) {
         return None;
     }

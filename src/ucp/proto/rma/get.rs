@@ -4,7 +4,7 @@ use core::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Posted, is_refusal};
+use super::{Posted, is_devices, is_refusal};
 use crate::ucp::dt::RecvBuf;
 use crate::ucp::ep::{Endpoint, Message};
 use crate::ucp::proto::rndv::Receive;
@@ -209,7 +209,9 @@ pub fn settle(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, driven: Driven<Ge
             Some(asked) => req.set_op(Op::Asked(asked)),
             None => worker.finish(req, Ok(())),
         },
-        Driven::Ended(get, error) if get.way == Way::Lane && is_refusal(error) => {
+        Driven::Ended(get, error)
+            if get.way == Way::Lane && (is_refusal(error) || is_devices(ep, &get.key)) =>
+        {
             // What one device can't reach another may.
             if get.key.device().is_none() {
                 ep.forget_fetch_lane();

@@ -8,6 +8,8 @@ pub use put::Put;
 
 use std::rc::Rc;
 
+use crate::ucp::ep::Endpoint;
+use crate::ucp::rkey::RemoteKey;
 use crate::ucs::status::Error;
 use crate::uct::{Ep, Which};
 
@@ -39,6 +41,11 @@ impl Drop for Posted {
             self.lane.let_go(Which::One(self.token));
         }
     }
+}
+
+/// What the lane for device memory can't do the target does.
+fn is_devices(ep: &Endpoint, key: &RemoteKey) -> bool {
+    key.device().is_some() && ep.failure().is_none()
 }
 
 /// The kernel forbids the lane what it was chosen for, as opposed to a failure.

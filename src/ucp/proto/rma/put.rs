@@ -4,7 +4,7 @@ use core::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Posted, is_refusal};
+use super::{Posted, is_devices, is_refusal};
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
 use crate::ucp::proto::eager::send_piece;
@@ -196,7 +196,9 @@ pub fn settle(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, driven: Driven<Pu
         }
         Driven::Waiting(flight) => req.set_op(Op::Put(flight)),
         Driven::Next(()) => worker.finish(req, Ok(())),
-        Driven::Ended(put, error) if put.way == Way::Lane && is_refusal(error) => {
+        Driven::Ended(put, error)
+            if put.way == Way::Lane && (is_refusal(error) || is_devices(ep, &put.key)) =>
+        {
             // What one device can't reach another may.
             if put.key.device().is_none() {
                 ep.forget_put_lane();

@@ -51,7 +51,9 @@ impl Announce {
 
     /// How others of this host map the memory, if they can.
     fn region(&self, ep: &Endpoint) -> Option<Region> {
-        let mem = self.buf.contig()?;
+        let Some(mem) = self.buf.contig() else {
+            return super::device::region(ep, &self.buf);
+        };
         let regions = &ep.worker().context().regions;
         let memory = regions.find_shared(mem.ptr().addr(), mem.len())?;
         Some(Region {

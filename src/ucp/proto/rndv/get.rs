@@ -3,9 +3,9 @@
 use core::cell::Cell;
 use std::rc::Rc;
 
-use super::falls_back;
 use super::ppln::{self, Part};
 use super::rtr::{self, Ask};
+use super::{device, falls_back};
 use crate::sys::usermem::UserMem;
 use crate::ucp::dt::RecvBuf;
 use crate::ucp::ep::{Endpoint, ErrorMode};
@@ -17,6 +17,7 @@ use crate::ucp::wire::rndv::Rts;
 use crate::ucp::worker::Worker;
 use crate::ucp::worker::tally::up;
 use crate::ucs::status::{Error, Result};
+use crate::uct::cuda::ipc::Named;
 use crate::uct::{Ep, Post, Which};
 
 /// Reading. Owns the receive buffer and what is known of the sender's.
@@ -26,6 +27,8 @@ pub struct Fetch {
     /// Only the RTS can supply it.
     key: Key,
     address: u64,
+    /// Memory of a device, read by the lane for that.
+    device: Option<Named>,
     /// Key of the sender's lease.
     lease: u64,
     total: usize,
@@ -81,11 +84,16 @@ pub fn remote_of(rts: &Rts, total: usize) -> Remote {
 
 impl Fetch {
     pub fn new(worker: &Worker, buf: RecvBuf, rts: &Rts, total: usize, op: u64) -> Fetch {
+        let (device, address) = match device::key(worker.context(), rts) {
+            Some((key, base)) => (Some(key), base),
+            None => (None, rts.address),
+        };
         Fetch {
             buf,
             sender_op: rts.op,
             key: Key::Owned(OwnedKey::unpack(remote_of(rts, total), worker.keys())),
-            address: rts.address,
+            address,
+            device,
             lease: rts.lease,
             total,
             op,
@@ -109,6 +117,7 @@ impl Fetch {
             sender_op,
             key: Key::Parent(key),
             address: from.0,
+            device: None,
             lease: from.1,
             total: mem.len(),
             op,
@@ -133,7 +142,11 @@ impl Stage for Fetch {
     type Next = Ack;
 
     fn begin(&self, ep: &Rc<Endpoint>, _number: u32) -> Result<Attempt> {
-        let lane = ep.fetch_lane().ok_or(Error::Unsupported)?;
+        let lane = match self.device {
+            Some(_) => device::lane(ep, &self.buf),
+            None => ep.fetch_lane(),
+        };
+        let lane = lane.ok_or(Error::Unsupported)?;
         Ok(Attempt {
             lane,
             posted: 0,
@@ -147,14 +160,19 @@ impl Stage for Fetch {
         }
         let mut at = self.confirmed.get();
         while at < self.total {
-            let pieces = self
-                .buf
-                .pieces(at, self.total - at, ep.config().fetch_max_iov);
+            let pieces = match self.device {
+                Some(_) => self.buf.device_pieces(at, self.total - at),
+                None => self
+                    .buf
+                    .pieces(at, self.total - at, ep.config().fetch_max_iov),
+            };
             let (pieces, n) = pieces.filter(|(_, n)| *n != 0).ok_or(Error::Unsupported)?;
             let remote = self.address.wrapping_add(at as u64);
-            let post = attempt
-                .lane
-                .get_leased(&pieces, remote, self.lease, self.op)?;
+            let lane = &attempt.lane;
+            let post = match &self.device {
+                Some(key) => lane.get_zcopy(&pieces, remote, key.number(), self.op)?,
+                None => lane.get_leased(&pieces, remote, self.lease, self.op)?,
+            };
             match post {
                 Post::Done => at += n,
                 Post::NoResource => return Ok(Step::Blocked),
@@ -197,9 +215,13 @@ impl Stage for Fetch {
 /// The read failed. Where the kernel forbids it, or another lane is left, the same receive goes on
 /// by active messages; a dead peer ends it.
 pub fn fall_back(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, stage: Fetch, error: Error) {
-    if falls_back(ep, error) {
+    // What the device's lane can't do goes through the host.
+    let of_device = stage.device.is_some();
+    if falls_back(ep, error) || (of_device && ep.failure().is_none()) {
         up(&worker.tally.as_messages);
-        ep.forget_fetch_lane();
+        if !of_device {
+            ep.forget_fetch_lane();
+        }
         let (sender_op, part) = (stage.sender_op, stage.part);
         let ask = Ask {
             sender_op,

@@ -22,6 +22,7 @@
 pub mod again;
 pub mod announce;
 pub mod ats;
+mod device;
 pub mod get;
 pub mod ppln;
 pub mod put;

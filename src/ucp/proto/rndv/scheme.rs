@@ -8,6 +8,9 @@ use crate::ucp::wire::rndv::Rts;
 /// The scheme that the user forces (`UCX_RNDV_SCHEME`), or the one that the cost model prefers; if
 /// that can't serve these two buffers, active messages.
 pub fn choose(ep: &Endpoint, buf: &RecvBuf, rts: &Rts) -> RndvScheme {
+    if super::device::reads(ep, buf, rts) {
+        return RndvScheme::Get;
+    }
     let rndv = &ep.config().rndv;
     let wanted = rndv.forced.unwrap_or(rndv.best);
     if is_possible(wanted, ep, buf, rts) {

@@ -11,7 +11,7 @@ use super::names::Named;
 use super::{key, names, owner, wire};
 use crate::ucs::config::Config;
 use crate::ucs::status::{Error, Result};
-use crate::uct::cuda::driver;
+use crate::uct::cuda::{driver, memtype};
 use crate::uct::iface::{Iface, IfaceParams};
 use crate::uct::md::{
     Component, DeviceKind, Md, MdAttr, MemoryTypes, Registration, TlDevice, Unpack, UnpackedKey,
@@ -64,6 +64,7 @@ impl Component for IpcComponent {
             return Err(Error::NoDevice);
         }
         let (_, mappings) = key::mappings()?;
+        memtype::enable();
         mappings.limit(Limits {
             regions: config
                 .count("CUDA_IPC_CACHE_MAX_REGIONS")

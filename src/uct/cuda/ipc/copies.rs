@@ -8,9 +8,11 @@ use smallvec::SmallVec;
 
 use super::cache::Unused;
 use super::key::{Access, Key, usable_device};
-use super::owner::{self, inside, of_device};
+use super::owner;
 use crate::ucs::status::{Error, Result};
-use crate::uct::cuda::driver::{Driver, Event, Place, Stream};
+use crate::uct::cuda::context::Owner;
+use crate::uct::cuda::driver::{Driver, Event, Stream};
+use crate::uct::cuda::memtype;
 use crate::uct::ep::{Post, Which};
 
 /// Which way the bytes go.
@@ -107,12 +109,17 @@ impl Copies {
         if self.in_flight.get() >= self.settings.max_events {
             return Ok(Post::NoResource);
         }
-        let memory = match self.driver.look_up(order.local)? {
-            Some(memory) if memory.place != Place::Host => memory,
+        let memory = match memtype::detect(order.local as usize)? {
+            Some(known) => known.owner,
             // Any device will do for memory of the host.
-            _ => of_device(usable_device(None)?),
+            None => Owner {
+                device: usable_device(None)?,
+                context: None,
+                id: 0,
+            },
         };
-        let inside = inside(self.driver, &memory)?;
+        let held = memory.hold(self.driver)?;
+        let _current = held.enter(self.driver)?;
         let unused = self.settings.unused;
         let access = match key.map(memory.device, order.remote, order.len, unused) {
             Ok(access) => access,
@@ -120,7 +127,10 @@ impl Copies {
             Err(Error::Busy) if self.in_flight.get() > 0 => return Ok(Post::NoResource),
             Err(error) => return Err(error),
         };
-        let context = self.driver.context_id(inside.context)?;
+        let context = match memory.id {
+            0 => self.driver.context_id(held.context)?,
+            known => known,
+        };
         self.start((context, self.stream_of(key)), order, access)
     }
 

@@ -6,9 +6,8 @@ use super::cache::{Allocation, Process};
 use super::wire::{Handle, Key};
 use crate::sys::hostid::host_ids;
 use crate::ucs::status::{Error, Result};
-use crate::uct::cuda::driver::{
-    Attributes, BY_DESCRIPTOR, BY_FABRIC, Context, Device, Driver, Place, Primary, Pushed,
-};
+use crate::uct::cuda::context::Owner;
+use crate::uct::cuda::driver::{Attributes, BY_DESCRIPTOR, BY_FABRIC, Device, Driver, Place};
 
 /// An allocation that others may open.
 pub struct Exported {
@@ -25,45 +24,6 @@ pub fn this_process() -> Process {
     }
 }
 
-/// A context in which memory can be used: what is current, or what the memory belongs to.
-pub struct Inside<'a> {
-    pub context: Context,
-    // In this order: it is popped before it is let go.
-    _pushed: Option<Pushed<'a>>,
-    _primary: Option<Primary<'a>>,
-}
-
-/// Makes the memory's context current, if it isn't. Mappings and pools belong to none: their
-/// device's primary context is taken.
-pub fn inside<'a>(driver: &'a Driver, memory: &Attributes) -> Result<Inside<'a>> {
-    let primary = match memory.context {
-        Some(_) => None,
-        None => Some(driver.retain(memory.device)?),
-    };
-    let own = primary.as_ref().map(|primary| primary.context);
-    let context = memory.context.or(own).ok_or(Error::NoDevice)?;
-    let pushed = match driver.current()? {
-        Some(current) if current == context => None,
-        _ => Some(driver.push(context)?),
-    };
-    Ok(Inside {
-        context,
-        _pushed: pushed,
-        _primary: primary,
-    })
-}
-
-/// As if memory were the device's, of no context.
-pub const fn of_device(device: Device) -> Attributes {
-    Attributes {
-        place: Place::Device,
-        device,
-        context: None,
-        ipc_capable: false,
-        handle_types: 0,
-    }
-}
-
 /// Prepares the allocation that the address lies in for others. One that can't be shared gets a key
 /// too, which others find to be of no use.
 ///
@@ -73,7 +33,13 @@ pub fn export(driver: &'static Driver, at: u64) -> Result<Exported> {
     let memory = driver.look_up(at)?;
     let memory = memory.filter(|memory| memory.place == Place::Device);
     let memory = memory.ok_or(Error::InvalidAddr)?;
-    let _inside = inside(driver, &memory)?;
+    let owner = Owner {
+        device: memory.device,
+        context: memory.context,
+        id: 0,
+    };
+    let held = owner.hold(driver)?;
+    let _current = held.enter(driver)?;
     let range = driver.range(at)?;
     let buffer_id = driver.buffer_id(at)?.ok_or(Error::InvalidAddr)?;
     let (handle, descriptor) = handle(driver, at, &memory)?;

@@ -6,6 +6,7 @@ pub mod am;
 pub mod amo;
 pub mod config_table;
 pub mod context;
+pub mod device;
 pub mod dt;
 pub mod ep;
 pub mod failover;

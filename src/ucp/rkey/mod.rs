@@ -17,8 +17,8 @@ use crate::ucp::mem::device;
 use crate::ucp::mem::{Memory, RegionId, Registered, Window, offset_in};
 use crate::ucs::memory::MemoryType;
 use crate::ucs::status::{Error, Result};
-use crate::uct::cuda::ipc::Named;
 use crate::uct::cuda::ipc::cache::Unused;
+use crate::uct::cuda::ipc::{self, Named};
 
 /// Memory of a region that this process can load from and store to.
 enum Mapped {
@@ -191,6 +191,11 @@ impl RemoteKey {
     /// What the lane for device memory is to be given, if the region is of that kind.
     pub fn device(&self) -> Option<u64> {
         self.device.as_ref().map(Named::number)
+    }
+
+    /// The region as memory of a device.
+    pub fn device_key(&self) -> Option<&ipc::Key> {
+        self.device.as_ref().map(|named| &**named.key())
     }
 
     /// An order of keys; equal ones are for the same memory and are used alike.

@@ -389,6 +389,23 @@ def test_owner_killed(room):
     check(process.returncode == -9 and out.splitlines()[-1:] == ["end"], f"{process.returncode}: {out[-1500:]}")
 
 
+def test_memory_lists(room):
+    out = ours(room, room.compile("lists"))
+    check("free memory: as before" in out, out[-1500:])
+
+
+def test_rendezvous_by_opened_memory(room):
+    """Messages between devices are read from where they are; what was opened is closed at the end."""
+    program = room.compile("buffers")
+    report = room.folder / "report-%p"
+    out = room.run_ours(program, "cuda,cuda", "1", env={"UCX_TLS": FAST, "CUDASIM_REPORT": str(report)})
+    check("all bytes arrived" in out, out[-1500:])
+    reports = [facts(p.read_text()) for p in room.folder.glob("report-*")]
+    check(sum(report.get("calls cuIpcOpenMemHandle_v2", 0) for report in reports) >= 1, f"{reports}")
+    for report in reports:
+        balanced(report)
+
+
 def threads(room, seconds):
     program = room.compile("keys")
     for env in ({}, {"UCX_CUDA_IPC_CACHE_MAX_REGIONS": "2"}):

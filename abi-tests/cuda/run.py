@@ -309,7 +309,16 @@ def calls(room, lib, port, *arguments):
     return (counts[1] - counts[0]) / 100
 
 
-def test_calls_per_operation(room):
+def test_our_cuda_copy_by_uct(room):
+    """Genuine ucx_perftest on the C operations of cuda_copy, which leads to the process itself."""
+    program = GENUINE / "bin" / "ucx_perftest"
+    for test in (["put_lat", "-D", "short", "-s", 8], ["put_bw", "-D", "zcopy", "-s", 100000], ["get", "-D", "short", "-s", 100], ["get", "-D", "zcopy", "-s", 100000]):
+        for kind in ("cuda", "host", "cuda-managed"):
+            out = room.run_ours(program, "-l", "-d", "cuda", "-x", "cuda_copy", "-m", kind, "-n", 20, "-w", 2, "-f", "-t", *test)
+            check(re.search(r"^ +20 ", out, re.M), f"{test} {kind}: {out[-1500:]}")
+
+
+def long_test_calls_per_operation(room):
     """Not more of them than genuine UCX makes."""
     for port, arguments in enumerate((["-t", "tag_lat", "-s", 65536], ["-t", "ucp_get", "-s", 100000])):
         arguments = [*arguments, "-m", "cuda"]

@@ -66,6 +66,10 @@ impl DeviceBuf {
         self.parts.len()
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The memory with its owner, if it is in one piece.
     pub fn memory(&self) -> Option<(UserMem, Owner)> {
         let owner = self.owner?;

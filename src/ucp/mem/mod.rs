@@ -113,7 +113,8 @@ impl Drop for Registered {
 }
 
 impl Memory {
-    /// No bytes at all.
+    /// No bytes at all. (Each use is a value of its own.)
+    #[allow(clippy::declare_interior_mutable_const)]
     pub const EMPTY: Memory = Memory {
         window: Window::EMPTY,
         backing: Backing::User,

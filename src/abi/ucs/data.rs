@@ -154,6 +154,62 @@ extern "C" fn mirror_log_level() {
     unsafe { (&raw mut (*ucs_global_opts.get()).log_level).write(level as ucs_log_level_t) };
 }
 
+/// The names of 1.22 and later.
+///
+/// cbindgen:ignore
+static NEW_NAMES: Mirror<[*const c_char; 12]> = Mirror::new([
+    c"host".as_ptr(),
+    c"cuda".as_ptr(),
+    c"cuda-managed".as_ptr(),
+    c"rocm".as_ptr(),
+    c"rocm-managed".as_ptr(),
+    c"rdma".as_ptr(),
+    c"ze-host".as_ptr(),
+    c"ze-device".as_ptr(),
+    c"ze-managed".as_ptr(),
+    c"gaudi".as_ptr(),
+    c"unknown".as_ptr(),
+    null(),
+]);
+
+/// cbindgen:ignore
+static NEW_DESCS: Mirror<[*const c_char; 11]> = Mirror::new([
+    c"System memory".as_ptr(),
+    c"NVIDIA GPU memory".as_ptr(),
+    c"NVIDIA GPU managed/unified memory".as_ptr(),
+    c"AMD/ROCm GPU memory".as_ptr(),
+    c"AMD/ROCm GPU managed memory".as_ptr(),
+    c"RDMA device memory".as_ptr(),
+    c"Intel/Ze USM host memory".as_ptr(),
+    c"Intel/Ze GPU memory".as_ptr(),
+    c"Intel/Ze GPU managed memory".as_ptr(),
+    c"HabanaLabs Gaudi memory".as_ptr(),
+    c"unknown".as_ptr(),
+]);
+
+/// Executables that were built with newer headers carry copies with room for more than the loader
+/// finds here: they get the rest. Called by the loader, too, before they look at them.
+extern "C" fn complete_names() {
+    let near = (&raw const NEW_NAMES).addr();
+    let copied = |at: usize| at.abs_diff(near) > 1 << 26;
+    let room = |at: usize| crate::sys::symbols::size_at(at).unwrap_or(0) as usize;
+    let (names, descs) = (ucs_memory_type_names.get(), ucs_memory_type_descs.get());
+    // SAFETY: objects of the executable of the size that its own table of symbols says; no other
+    // thread exists that early.
+    unsafe {
+        if copied(names.addr()) && room(names.addr()) >= size_of_val(&NEW_NAMES) {
+            NEW_NAMES.get().copy_to(names.cast(), 1);
+        }
+        if copied(descs.addr()) && room(descs.addr()) >= size_of_val(&NEW_DESCS) {
+            NEW_DESCS.get().copy_to(descs.cast(), 1);
+        }
+    }
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static COMPLETE_NAMES: extern "C" fn() = complete_names;
+
 #[used]
 #[unsafe(link_section = ".init_array")]
 static MIRROR_LOG_LEVEL: extern "C" fn() = mirror_log_level;

@@ -174,15 +174,16 @@ def tests():
         found.append(Test(f"uct ops {tl}", None, same("ops", [tl, device])))
         # The headers of `uct/api/v2` are not installed by the packages of genuine UCX.
         found.append(Test(f"uct bad {tl}", None, alone("bad", "ours", [tl, device])))
+        found.append(Test(f"uct refused {tl}", None, alone("refused", "ours", [tl, device])))
         # Genuine UCX doesn't look at limits in a release build.
         found.append(Test(f"uct limits {tl}", None, alone("limits", "1.22.0", [tl, device])))
-        programs = ["ops", "bad", "limits"]
+        programs = ["ops", "bad", "refused", "limits"]
         if tl != "cma":
             found.append(Test(f"uct kept {tl}", None, same("kept", [tl, device])))
             found.append(Test(f"uct kept {tl}, all", None, alone("kept", "1.13.1", [tl, device, "all"])))
             programs.append("kept")
         for name in programs:
-            headers = "ours" if name == "bad" else "1.22.0"
+            headers = "ours" if name in ("bad", "refused") else "1.22.0"
             found.append(Test(f"uct {name} {tl}, AddressSanitizer", None, alone(name, headers, [tl, device], **ASAN),
                               smoke=name == "bad" and tl in ("sysv", "tcp")))
             found.append(Test(f"uct {name} {tl}, valgrind", None, alone(name, headers, [tl, device], **VALGRIND), smoke=False))

@@ -1,6 +1,6 @@
 /* The life of keys to another process's device memory, and of what is mapped for them.
  *
- *     keys PART [SECONDS]
+ *     keys PART [SECONDS [alloc|descriptor|fabric|pool]]
  *
  * The parent owns device memory and sends keys; the child uses them. At the end nothing of the
  * parent's is open in the child, and as much memory is free as before. */
@@ -24,6 +24,7 @@ struct offer {
 };
 
 static int seconds = 2;
+static const char *kind = "alloc"; /* of the owner's memory */
 static size_t before;
 static unsigned char host[SIZE];
 
@@ -31,6 +32,46 @@ static unsigned char host[SIZE];
 
 static CUdeviceptr memory[KEYS];
 static ucp_mem_h registered[KEYS];
+
+static uint64_t handles[KEYS];
+static CUpool pool;
+
+static CUdeviceptr new_memory(int i)
+{
+    CUdeviceptr at;
+    CUlocation here = {1, 0};
+    if (!strcmp(kind, "alloc")) {
+        CU(cuMemAlloc_v2(&at, SIZE));
+    } else if (!strcmp(kind, "pool")) {
+        CUpoolprops props = {.type = 1, .handle_types = FABRIC, .location = here};
+        if (!pool) CU(cuMemPoolCreate(&pool, &props));
+        CU(cuMemAllocFromPoolAsync(&at, SIZE, pool, NULL));
+        CU(cuCtxSynchronize());
+    } else {
+        int type = !strcmp(kind, "fabric") ? FABRIC : FILE_DESCRIPTOR;
+        CUprop prop = {.type = 1, .handle_types = type, .location = here};
+        CUaccess access = {here, 3};
+        CU(cuMemCreate(&handles[i], SIZE, &prop, 0));
+        CU(cuMemAddressReserve(&at, SIZE, 0, 0, 0));
+        CU(cuMemMap(at, SIZE, 0, handles[i], 0));
+        CU(cuMemSetAccess(at, SIZE, &access, 1));
+    }
+    return at;
+}
+
+static void free_of(int i)
+{
+    if (!strcmp(kind, "alloc")) {
+        CU(cuMemFree_v2(memory[i]));
+    } else if (!strcmp(kind, "pool")) {
+        CU(cuMemFreeAsync(memory[i], NULL));
+        CU(cuCtxSynchronize());
+    } else {
+        CU(cuMemUnmap(memory[i], SIZE));
+        CU(cuMemAddressFree(memory[i], SIZE));
+        CU(cuMemRelease(handles[i]));
+    }
+}
 
 static void store(CUdeviceptr at, unsigned seed)
 {
@@ -60,7 +101,7 @@ static ucp_mem_h map_memory(CUdeviceptr at)
 
 static void offer(int i, unsigned seed)
 {
-    CU(cuMemAlloc_v2(&memory[i], SIZE));
+    memory[i] = new_memory(i);
     store(memory[i], seed);
     registered[i] = map_memory(memory[i]);
     send_key(registered[i], memory[i]);
@@ -69,7 +110,7 @@ static void offer(int i, unsigned seed)
 static void take_back(int i)
 {
     MUST(ucp_mem_unmap(A.ctx, registered[i]));
-    CU(cuMemFree_v2(memory[i]));
+    free_of(i);
 }
 
 /* Progress until the other process says that it is there. */
@@ -113,6 +154,7 @@ static void owner(const char *part)
     }
     for (int i = 0; i < KEYS; i++) take_back(i);
     /* A key that outlives its endpoint is looked at when all is over. */
+    if (pool) CU(cuMemPoolDestroy(pool));
     if (strcmp(part, "alive")) say_free();
     serve();
 }
@@ -135,7 +177,7 @@ static void read_all(CUdeviceptr to, ucp_rkey_h key, int i, unsigned seed)
     HOLDS(same(host, SIZE, seed));
 }
 
-static uint64_t open_now(void) { return cudasim_open ? cudasim_open("opened") + cudasim_open("mapped") : 0; }
+static uint64_t open_now(void) { return cudasim_open ? cudasim_open("opened") + cudasim_open("mapped") + cudasim_open("imported") : 0; }
 static void is_open(uint64_t n)
 {
     if (cudasim_open && open_now() != n) DIE("%lu are open, not %lu", (unsigned long)open_now(), (unsigned long)n);
@@ -307,6 +349,49 @@ static void many_threads(void)
     is_open(0);
 }
 
+void cudasim_fail(const char *name, uint64_t nth, int code) __attribute__((weak));
+
+static int errors;
+
+/* What is tried: whether it works or not, nothing is left open. */
+static void attempt(CUdeviceptr to, int i)
+{
+    ucp_rkey_h key = unpacked(i);
+    ucs_status_t s = settled(ucp_get_nbx(A.ep, (void *)to, SIZE, offers[i].at, key, &plain));
+    void *p;
+    ucs_status_t t = ucp_rkey_ptr(key, offers[i].at, &p);
+    ucp_rkey_destroy(key);
+    errors += s != UCS_OK || t != UCS_OK;
+    if (s == UCS_OK) {
+        CU(cuMemcpyDtoH_v2(host, to, SIZE));
+        HOLDS(same(host, SIZE, i));
+    }
+}
+
+/* Calls of the driver fail once each. */
+static void fail_each(CUdeviceptr to)
+{
+    static const char *const all[] = {
+        "cuIpcOpenMemHandle_v2", "cuIpcCloseMemHandle", "cuMemcpyAsync", "cuEventRecord", "cuEventQuery",
+        "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2",
+        "cuDevicePrimaryCtxGetState", "cuPointerGetAttributes", "cuCtxGetCurrent", "cuCtxGetDevice"};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        uint64_t made = cudasim_calls(all[i]);
+        attempt(to, 0);
+        made = cudasim_calls(all[i]) - made;
+        if (!strcmp(all[i], "cuEventQuery") && made > 1) made = 1;
+        for (uint64_t nth = 1; nth <= made; nth++) {
+            cudasim_fail(all[i], nth, 999);
+            attempt(to, i % KEYS);
+            if (open_now()) DIE("%s, %lu: open", all[i], (unsigned long)nth);
+            attempt(to, 1);
+            is_open(0);
+        }
+    }
+    printf("%d of the tries ended with an error\n", errors);
+    HOLDS(errors > 0);
+}
+
 static ucp_rkey_h left;
 
 static void reader(const char *part)
@@ -320,6 +405,7 @@ static void reader(const char *part)
     else if (!strcmp(part, "in_flight")) in_flight(to);
     else if (!strcmp(part, "pointers")) pointers(to);
     else if (!strcmp(part, "put")) put(to);
+    else if (!strcmp(part, "fail_each")) fail_each(to);
     else if (!strcmp(part, "threads")) many_threads();
     else if (!strcmp(part, "again")) again(to);
     else if (!strcmp(part, "alive")) {
@@ -345,6 +431,7 @@ int main(int argc, char **argv)
 {
     if (argc < 2) return 2;
     if (argc > 2) seconds = atoi(argv[2]);
+    if (argc > 3) kind = argv[3];
     int s[2];
     HOLDS(socketpair(AF_UNIX, SOCK_STREAM, 0, s) == 0);
     pid_t child = fork();

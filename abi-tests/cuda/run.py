@@ -382,6 +382,19 @@ def test_lives_of_keys(room):
             keys(room, program, part, **env)
 
 
+def test_kinds_of_memory(room):
+    """Memory that is shared by descriptor, by a fabric, and in pools."""
+    program = room.compile("keys")
+    for kind in ("descriptor", "fabric", "pool"):
+        for part in ("two", "in_flight", "put", "never"):
+            keys(room, program, part, 1, kind, **(FABRIC if kind != "descriptor" else {}))
+
+
+def test_keys_survive_faults(room):
+    """Each of the driver's calls for a key fails once: nothing stays open, and the next try works."""
+    keys(room, room.compile("keys"), "fail_each", UCX_LOG_LEVEL="fatal")
+
+
 def test_genuine_keeps_mappings(room):
     """The test of keys can fail too."""
     process = room.start(room.compile("keys"), "two", lib=GENUINE / "lib", env={"UCX_TLS": FAST})

@@ -70,18 +70,26 @@ impl Opened<'_> {
         self.at
     }
 
+    /// The context that it was opened in is gone, and it with that.
+    pub fn gone(&mut self) {
+        self.open = false;
+    }
+
     /// Closes it. The context in which it was opened must be current.
     pub fn close(mut self) -> Result<(), Error> {
         self.end()
     }
 
-    fn end(&mut self) -> Result<(), Error> {
-        if !core::mem::take(&mut self.open) {
+    /// As [`Opened::close`]; after a failure it is still open.
+    pub fn end(&mut self) -> Result<(), Error> {
+        if !self.open {
             return Ok(());
         }
         // SAFETY: opened once by this value.
         let code = unsafe { (self.driver.table.ipc_close)(self.at) };
-        self.driver.check("cuIpcCloseMemHandle", code)
+        self.driver.check("cuIpcCloseMemHandle", code)?;
+        self.open = false;
+        Ok(())
     }
 }
 

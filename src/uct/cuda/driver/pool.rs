@@ -2,7 +2,7 @@
 
 use core::ffi::c_int;
 
-use super::share::{BY_FABRIC, Fabric};
+use super::share::{BY_FABRIC, Fabric, again};
 use super::table::{Access, Address, Opaque};
 use super::{Device, Driver};
 use crate::ucs::status::Error;
@@ -99,15 +99,19 @@ impl Borrowed {
 impl Drop for Pool {
     fn drop(&mut self) {
         // SAFETY: held once by this value.
-        let code = unsafe { (self.driver.table.pool_destroy)(self.raw) };
-        let _ = self.driver.check("cuMemPoolDestroy", code);
+        again(
+            || unsafe { (self.driver.table.pool_destroy)(self.raw) },
+            |code| self.driver.check("cuMemPoolDestroy", code),
+        );
     }
 }
 
 impl Drop for Borrowed {
     fn drop(&mut self) {
         // SAFETY: opened by this value; who uses the address holds it.
-        let code = unsafe { (self.driver.table.free)(self.at) };
-        let _ = self.driver.check("cuMemFree", code);
+        again(
+            || unsafe { (self.driver.table.free)(self.at) },
+            |code| self.driver.check("cuMemFree", code),
+        );
     }
 }

@@ -33,6 +33,13 @@ pub struct Mapped<'a> {
     mapped: bool,
 }
 
+/// Gives something back: what fails is tried again, since it would be lost.
+pub(super) fn again(give: impl Fn() -> c_int, check: impl Fn(c_int) -> Result<(), Error>) {
+    if check(give()).is_err() {
+        let _ = check(give());
+    }
+}
+
 impl Driver {
     /// What is mapped at the address.
     fn behind(&self, at: Address) -> Result<Generic<'_>, Error> {
@@ -133,19 +140,25 @@ impl Drop for Mapped<'_> {
         let table = &self.driver.table;
         if self.mapped {
             // SAFETY: mapped by this value; who uses the address holds it.
-            let code = unsafe { (table.unmap)(self.at, self.len) };
-            let _ = self.driver.check("cuMemUnmap", code);
+            again(
+                || unsafe { (table.unmap)(self.at, self.len) },
+                |code| self.driver.check("cuMemUnmap", code),
+            );
         }
         // SAFETY: reserved by this value.
-        let code = unsafe { (table.address_free)(self.at, self.len) };
-        let _ = self.driver.check("cuMemAddressFree", code);
+        again(
+            || unsafe { (table.address_free)(self.at, self.len) },
+            |code| self.driver.check("cuMemAddressFree", code),
+        );
     }
 }
 
 impl Drop for Generic<'_> {
     fn drop(&mut self) {
         // SAFETY: held once by this value.
-        let code = unsafe { (self.driver.table.release_handle)(self.raw) };
-        let _ = self.driver.check("cuMemRelease", code);
+        again(
+            || unsafe { (self.driver.table.release_handle)(self.raw) },
+            |code| self.driver.check("cuMemRelease", code),
+        );
     }
 }

@@ -84,6 +84,14 @@ pub struct Copies {
 /// Something that has ended: its token, and how.
 pub type Ended = (u64, Result<()>);
 
+/// The driver's errors say nothing of the peer.
+fn own(error: Error) -> Error {
+    match error {
+        Error::IoError => Error::NoDevice,
+        other => other,
+    }
+}
+
 impl Copies {
     pub fn new(driver: &'static Driver, settings: Settings) -> Copies {
         Copies {
@@ -103,6 +111,10 @@ impl Copies {
     }
 
     pub fn post(&self, key: &Key, order: &Order) -> Result<Post> {
+        self.try_post(key, order).map_err(own)
+    }
+
+    fn try_post(&self, key: &Key, order: &Order) -> Result<Post> {
         if order.len == 0 {
             return Ok(Post::Done);
         }
@@ -273,7 +285,7 @@ impl Lane {
         match self.copies.front()?.event.is_done() {
             Ok(false) => None,
             Ok(true) => Some(Ok(())),
-            Err(error) => Some(Err(error)),
+            Err(error) => Some(Err(own(error))),
         }
     }
 }

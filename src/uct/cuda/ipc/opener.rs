@@ -75,13 +75,17 @@ impl Ours {
     }
 
     /// What was opened in a context that is gone went with it.
-    fn close_legacy(&self, device: Device, opened: Opened<'static>) -> Result<()> {
-        let Some(primary) = self.driver.primary(device)? else {
-            core::mem::forget(opened);
-            return Ok(());
-        };
-        let _here = self.driver.push(primary.context)?;
-        opened.close()
+    fn close_legacy(&self, device: Device, opened: &mut Opened<'static>) -> Result<()> {
+        match self.driver.primary(device)? {
+            Some(primary) => {
+                let _here = self.driver.push(primary.context)?;
+                opened.end()
+            }
+            None => {
+                opened.gone();
+                Ok(())
+            }
+        }
     }
 }
 
@@ -114,8 +118,11 @@ impl Opener for Ours {
 
     fn close(&self, place: Place, what: &Allocation, open: Open) {
         crate::ucs_trace!("cuda_ipc: {what:x?} of {:?} is closed", place.process);
-        if let Open::Legacy(opened) = open {
-            let _ = self.close_legacy(Device::of(place.device), opened);
+        if let Open::Legacy(mut opened) = open {
+            let device = Device::of(place.device);
+            // Once more, since it would be lost.
+            let closed = self.close_legacy(device, &mut opened);
+            let _ = closed.or_else(|_| self.close_legacy(device, &mut opened));
         }
     }
 }

@@ -392,6 +392,41 @@ static void fail_each(CUdeviceptr to)
     HOLDS(errors > 0);
 }
 
+/* Every call of the driver that either library makes for a key or a copy. */
+static uint64_t all_calls(void)
+{
+    static const char *const all[] = {
+        "cuIpcOpenMemHandle_v2", "cuIpcCloseMemHandle", "cuMemcpyAsync", "cuMemcpyDtoDAsync_v2", "cuEventRecord",
+        "cuEventCreate", "cuStreamCreate", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuDevicePrimaryCtxRetain",
+        "cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxGetState", "cuPointerGetAttributes", "cuPointerGetAttribute",
+        "cuCtxGetCurrent", "cuCtxGetId", "cuCtxGetDevice", "cuDeviceGetUuid", "cuDeviceGetUuid_v2", "cuDeviceGet",
+        "cuDeviceGetCount", "cuDeviceCanAccessPeer", "cuMemGetAddressRange_v2", "cuStreamSynchronize"};
+    uint64_t sum = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) sum += cudasim_calls(all[i]);
+    return sum;
+}
+
+/* How many calls a read takes, questions whether it is done not counted, and a key. */
+static void count(CUdeviceptr to)
+{
+    ucp_rkey_h key = unpacked(0);
+    read_all(to, key, 0, 0);
+    uint64_t made = all_calls();
+    for (int i = 0; i < 50; i++) MUST(settled(ucp_get_nbx(A.ep, (void *)to, SIZE, offers[0].at, key, &plain)));
+    printf("calls per read: %.1f\n", (all_calls() - made) / 50.0);
+    made = all_calls();
+    for (int i = 0; i < 50; i++) ucp_rkey_destroy(unpacked(0));
+    printf("calls per unused key: %.1f\n", (all_calls() - made) / 50.0);
+    ucp_rkey_destroy(key);
+    made = all_calls();
+    for (int i = 0; i < 50; i++) {
+        key = unpacked(0);
+        MUST(settled(ucp_get_nbx(A.ep, (void *)to, SIZE, offers[0].at, key, &plain)));
+        ucp_rkey_destroy(key);
+    }
+    printf("calls per used key: %.1f\n", (all_calls() - made) / 50.0);
+}
+
 static ucp_rkey_h left;
 
 static void reader(const char *part)
@@ -405,6 +440,7 @@ static void reader(const char *part)
     else if (!strcmp(part, "in_flight")) in_flight(to);
     else if (!strcmp(part, "pointers")) pointers(to);
     else if (!strcmp(part, "put")) put(to);
+    else if (!strcmp(part, "count")) count(to);
     else if (!strcmp(part, "fail_each")) fail_each(to);
     else if (!strcmp(part, "threads")) many_threads();
     else if (!strcmp(part, "again")) again(to);

@@ -81,11 +81,11 @@ class Room:
         modules = {"UCX_MODULE_DIR": str(GENUINE / "lib" / "ucx")}
         return self.run(*command, lib=self.ours, env=modules | (env or {}))
 
-    def compile(self, name, ucx=True):
+    def compile(self, name, ucx=True, include=INCLUDE):
         program = self.folder / name
         command = [os.environ.get("CC", "cc"), "-O1", "-g", "-w", str(HERE / f"{name}.c"), "-o", str(program)]
         if ucx:
-            command += [f"-I{INCLUDE}", f"-I{HERE.parent / 'capi'}", f"-L{GENUINE / 'lib'}", "-lucp", "-lucs", "-pthread"]
+            command += [f"-I{include}", f"-I{HERE.parent / 'capi'}", f"-L{GENUINE / 'lib'}", "-lucp", "-luct", "-lucs", "-pthread"]
         command += [f"-L{build.LIB}", "-l:libcuda.so.1", "-Wl,--allow-shlib-undefined"]
         subprocess.run(command, check=True, timeout=LIMIT)
         return program
@@ -390,9 +390,28 @@ def test_kinds_of_memory(room):
             keys(room, program, part, 1, kind, **(FABRIC if kind != "descriptor" else {}))
 
 
+def test_keys_through_uct(room):
+    out = ours(room, room.compile("uct_keys", include=ROOT / "include"))
+    check("free memory: as before" in out, out[-1500:])
+
+
 def test_keys_survive_faults(room):
     """Each of the driver's calls for a key fails once: nothing stays open, and the next try works."""
     keys(room, room.compile("keys"), "fail_each", UCX_LOG_LEVEL="fatal")
+
+
+def test_calls_for_keys(room):
+    """A read and an unused key take no more calls of the driver than genuine UCX makes. A used key does:
+    genuine UCX closes nothing."""
+    program = room.compile("keys")
+    made = {}
+    for name, lib in (("genuine", GENUINE / "lib"), ("ours", room.ours)):
+        out = room.run(program, "count", lib=lib, env={"UCX_TLS": FAST, "UCX_WARN_UNUSED_ENV_VARS": "n"})
+        made[name] = {line[1]: float(line[2]) for line in re.finditer(r"calls per (.*): ([\d.]+)", out)}
+    check(len(made["ours"]) == 3, f"{made}")
+    for what in ("read", "unused key"):
+        check(made["ours"][what] <= made["genuine"][what], f"{what}: {made}")
+    print(f"       calls of the driver: {made}")
 
 
 def test_genuine_keeps_mappings(room):

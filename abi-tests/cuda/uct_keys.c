@@ -1,0 +1,148 @@
+/* Keys of cuda_ipc through UCT: packed by their owner, unpacked with and without
+ * UCT_RKEY_UNPACK_FLAG_FREE_UNUSED_MAPPING by another process.
+ *
+ *     uct_keys */
+#define _GNU_SOURCE
+#include "capi.h"
+#include "driver.h"
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <uct/api/uct.h>
+#include <uct/api/v2/uct_v2.h>
+
+uint64_t cudasim_open(const char *kind) __attribute__((weak));
+uint64_t cudasim_calls(const char *name) __attribute__((weak));
+
+enum { SIZE = 1 << 20, ROOM = 256 };
+
+static unsigned char host[SIZE];
+static uct_component_h component;
+static uct_md_h md;
+static int fd;
+
+static void meet(void)
+{
+    char c = 0;
+    HOLDS(write(fd, &c, 1) == 1 && read(fd, &c, 1) == 1);
+}
+
+static void open_md(void)
+{
+    uct_component_h *all;
+    unsigned n;
+    MUST(uct_query_components(&all, &n));
+    for (unsigned i = 0; i < n; i++) {
+        uct_component_attr_t a = {.field_mask = UCT_COMPONENT_ATTR_FIELD_NAME};
+        MUST(uct_component_query(all[i], &a));
+        if (!strcmp(a.name, "cuda_ipc")) component = all[i];
+    }
+    HOLDS(component);
+    uct_md_config_t *config;
+    MUST(uct_md_config_read(component, NULL, NULL, &config));
+    MUST(uct_md_open(component, "cuda_ipc", config, &md));
+    uct_config_release(config);
+    uct_release_component_list(all);
+}
+
+static void is_open(uint64_t n)
+{
+    if (cudasim_open && cudasim_open("opened") != n) DIE("%lu are open", (unsigned long)cudasim_open("opened"));
+}
+
+static uct_rkey_bundle_t unpacked(const void *packed, uint64_t flags)
+{
+    uct_rkey_bundle_t key;
+    uct_rkey_unpack_params_t p = {.field_mask = UCT_RKEY_UNPACK_FIELD_FLAGS, .flags = flags};
+    MUST(uct_rkey_unpack_v2(component, packed, &p, &key));
+    return key;
+}
+
+static void owner(void)
+{
+    CUdeviceptr at;
+    uct_mem_h memh;
+    char packed[ROOM];
+    meet();
+    size_t before = free_memory();
+    CU(cuMemAlloc_v2(&at, SIZE));
+    fill(host, SIZE, 9);
+    CU(cuMemcpyHtoD_v2(at, host, SIZE));
+    uct_md_attr_v2_t a = {.field_mask = UCT_MD_ATTR_FIELD_RKEY_PACKED_SIZE};
+    MUST(uct_md_query_v2(md, &a));
+    HOLDS(a.rkey_packed_size <= ROOM);
+    MUST(uct_md_mem_reg(md, (void *)at, SIZE, UCT_MD_MEM_ACCESS_ALL, &memh));
+    MUST(uct_md_mkey_pack(md, memh, packed));
+    HOLDS(write(fd, &at, sizeof at) == sizeof at && write(fd, packed, ROOM) == ROOM);
+    meet();
+    MUST(uct_md_mem_dereg(md, memh));
+    CU(cuMemFree_v2(at));
+    printf("free memory: %s\n", free_memory() == before ? "as before" : "less");
+    meet();
+}
+
+static void reader(void)
+{
+    char packed[ROOM];
+    CUdeviceptr at;
+    void *p;
+    meet();
+    HOLDS(read(fd, &at, sizeof at) == sizeof at && read(fd, packed, ROOM) == ROOM);
+    uint64_t flag = UCT_RKEY_UNPACK_FLAG_FREE_UNUSED_MAPPING;
+
+    /* Never mapped. */
+    uct_rkey_bundle_t key = unpacked(packed, flag);
+    MUST(uct_rkey_release(component, &key));
+    is_open(0);
+
+    /* Mapped, by pointer and as a memory element. */
+    key = unpacked(packed, flag);
+    MUST(uct_rkey_ptr(component, &key, at + 16, &p));
+    CU(cuMemcpyDtoH_v2(host, (CUdeviceptr)p - 16, SIZE));
+    HOLDS(same(host, SIZE, 9));
+    int64_t distance;
+    MUST(uct_md_mem_elem_pack(md, NULL, key.rkey, (void *)&distance));
+    HOLDS(at + 16 + distance == (CUdeviceptr)p);
+    is_open(1);
+    MUST(uct_rkey_release(component, &key));
+    is_open(0);
+
+    /* Without the flag it stays, until a key with the flag has gone. */
+    key = unpacked(packed, 0);
+    MUST(uct_rkey_ptr(component, &key, at, &p));
+    MUST(uct_rkey_release(component, &key));
+    is_open(1);
+    key = unpacked(packed, flag);
+    MUST(uct_rkey_ptr(component, &key, at, &p));
+    MUST(uct_rkey_release(component, &key));
+    is_open(0);
+
+    /* Damaged, and outside. */
+    packed[20] ^= 1;
+    uct_rkey_unpack_params_t none = {.field_mask = 0};
+    HOLDS(uct_rkey_unpack_v2(component, packed, &none, &key) == UCS_ERR_INVALID_PARAM);
+    packed[20] ^= 1;
+    key = unpacked(packed, flag);
+    HOLDS(uct_rkey_ptr(component, &key, at + (64 << 20), &p) == UCS_ERR_INVALID_ADDR);
+    MUST(uct_rkey_release(component, &key));
+    is_open(0);
+    meet();
+    meet();
+}
+
+int main(void)
+{
+    int s[2];
+    HOLDS(socketpair(AF_UNIX, SOCK_STREAM, 0, s) == 0);
+    pid_t child = fork();
+    fd = s[child == 0];
+    close(s[child != 0]);
+    use_device(0);
+    open_md();
+    if (child) owner();
+    else reader();
+    uct_md_close(md);
+    if (!child) _exit(0);
+    int status;
+    HOLDS(waitpid(child, &status, 0) == child && status == 0);
+    return finish();
+}

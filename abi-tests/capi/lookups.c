@@ -1,5 +1,4 @@
-/* No namespace is looked up while endpoints are made, and at most one thing in /proc for each (whether a segment of
- * the peer is there): 1,000 endpoints to a worker of this process, and as many to one of another. The program stands in for the calls of the C library by which a
+/* No namespace is looked up while endpoints are made, and nothing else in /proc: 1,000 endpoints to a worker of this process, and as many to one of another. The program stands in for the calls of the C library by which a
  * path is looked at. usage: lookups [ENDPOINTS] */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -69,8 +68,10 @@ static void count(const char *to, int n)
     int proc = in_proc, ns = in_ns;
     if (!proc) DIE("nothing is counted");
     more(n);
-    printf("%s: %s lookup in /proc for each, %s of namespaces\n", to, in_proc - proc > n ? "WRONG: more" : "at most one", in_ns == ns ? "none" : "WRONG");
-    if (in_proc - proc > n) printf("%d lookups for %d endpoints\n", in_proc - proc, n);
+    /* The worker looks at its peers now and then, which grows with the time and not with them. */
+    int few = in_proc - proc <= n / 10;
+    printf("%s: %s lookups in /proc, %s of namespaces\n", to, few ? "few" : "WRONG: many", in_ns == ns ? "none" : "WRONG");
+    if (!few) printf("%d lookups for %d endpoints\n", in_proc - proc, n);
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,7 @@
 /* A listener among strangers: 1,000 connections that say nothing or nonsense while a real client comes,
  * requests refused late, by hundreds, of clients that may be dead; no descriptor left in the middle;
- * both ends closing at once; closing with a load under way. usage: strangers [ROUNDS] */
+ * both ends closing at once; closing with a load under way. usage: strangers [ROUNDS [close]]
+ * close: only both ends closing at once, of which nothing must be printed. */
 #include "capi.h"
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -343,7 +344,7 @@ static void no_descriptors(void)
 int main(int argc, char **argv)
 {
     self = argv[0]; /* not what /proc/self/exe says: that may be valgrind */
-    if (argc == 3) {
+    if (argc == 3 && !strcmp(argv[1], "client")) {
         at.sin_family = AF_INET;
         at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         at.sin_port = atoi(argv[2]);
@@ -355,6 +356,12 @@ int main(int argc, char **argv)
     open_side(&A);
     open_side(&B);
     ucp_listener_h l = listen_here();
+    if (argc > 2) {
+        both_close(n);
+        ucp_listener_destroy(l);
+        pair_close();
+        return finish();
+    }
     among_strangers(n, ntohs(at.sin_port));
     int lanes = other_port();
     if (lanes) among_strangers(n, lanes);

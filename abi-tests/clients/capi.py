@@ -243,12 +243,35 @@ def foreign(ctx, tls):
             raise Failure(f"no line says {reason!r}")
 
 
-def faults_of(name):
+def silent(name, arguments, more=None):
+    """As `alone`, and the library has nothing to say of it at the default log level."""
+    def body(ctx, tls):
+        if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
+            raise Skip("for our libraries")
+        r = ctx.run([program(ctx, name, "1.22.0"), *arguments], where.environ(ctx.lib, tls, UCX_LOG_FILE="stderr", **(more or {})), LIMIT)
+        succeeded(r, "end")
+        if "  UCX  " in r.out:
+            raise Failure("the library printed something")
+
+    return body
+
+
+def restarted(ctx, tls):
+    """A server killed and started again at its port, with UCX_TCP_CM_REUSEADDR and without."""
+    if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
+        raise Skip("genuine UCX's message does not name the variable")
+    r = ctx.run([program(ctx, "restart", "1.22.0")], where.environ(ctx.lib, tls, UCX_LOG_FILE="stderr"), LIMIT)
+    succeeded(r, "UCX_TCP_CM_REUSEADDR=y: OK", "UCX_TCP_CM_REUSEADDR=n: BUSY", "UCX_TCP_CM_REUSEADDR=y listens all the same", "end")
+    if r.out.count("told: 1") != 2:
+        raise Failure("a client was not told once that its server died")
+
+
+def faults_of(name, more=None):
     """Bad input and scarcity, on our libraries only."""
     def body(ctx, tls):
         if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
             raise Skip("genuine UCX crashes in several of these cases")
-        r = ctx.run([program(ctx, name, "1.22.0")], where.environ(ctx.lib, tls, UCX_LOG_FILE="stderr"), LIMIT)
+        r = ctx.run([program(ctx, name, "1.22.0")], where.environ(ctx.lib, tls, UCX_LOG_FILE="stderr", **(more or {})), LIMIT)
         wrong = [line for line in r.out.splitlines() if line.startswith("WRONG")]
         if wrong:
             raise Failure("; ".join(wrong))
@@ -292,6 +315,9 @@ def tests():
     found += [Test("capi killed", tls, faults_of("killed"), smoke=False) for tls in ("self,sysv", "self,posix")]
     found += over_all("capi killed", faults_of("killed")) + over_both("capi gone", faults_of("gone"))
     found += over_both("capi forced", faults_of("forced"))
+    found += [Test("capi killed, no memory hooks", tls, faults_of("killed", {"UCX_MEM_EVENTS": "n"}), smoke=False) for tls in ("sm", "tcp")]
+    found.append(Test("capi restart", "tcp", restarted))
+    found.append(Test("capi strangers, closing in silence", "tcp", silent("strangers", ["1000", "close"])))
     # It chooses its transports itself.
     found.append(Test("capi walls", "both", faults_of("walls")))
     found += over_both("capi rma_smoke, refusals", refusals)
@@ -344,7 +370,7 @@ def tests():
     for name, arguments in (("strangers", ["1000"]), ("client_server", []), ("sockaddr", [])):
         found.append(Test(f"capi {name}, AddressSanitizer, long", "tcp", by_asan(name, arguments), smoke=False))
     for name, arguments in (("forced", ["3"]), ("closing", ["1", "200000"]), ("killed", []), ("gone", []), ("torn", ["8"]),
-                            ("stream", []), ("requests", []), ("am_keep", []), ("am_faults", [])):
+                            ("stream", []), ("requests", []), ("am_keep", []), ("am_faults", []), ("faults", [])):
         found += over_both(f"capi {name}, AddressSanitizer, long", by_asan(name, arguments), smoke=False)
     found.append(Test("capi strangers", "tcp", alone("strangers")))
     found += over_both("capi last_words", alone("last_words"))

@@ -35,7 +35,10 @@ impl Endpoint {
 
     /// The peer has closed its end and no user holds this one.
     pub fn drop_unowned(self: &Rc<Self>) {
-        if self.in_flight.get() == 0 && !self.is_blocked() && self.order().is_quiet() {
+        if self.in_flight.get() == 0
+            && !self.is_blocked()
+            && self.order_so_far().is_none_or(|order| order.is_quiet())
+        {
             self.worker.forget_endpoint(self);
         }
     }

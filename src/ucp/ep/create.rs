@@ -1,7 +1,6 @@
 //! Making an endpoint: lanes chosen and opened.
 
 use core::cell::{Cell, OnceCell, RefCell};
-use std::collections::VecDeque;
 use std::rc::Rc;
 
 use smallvec::{SmallVec, smallvec};
@@ -17,7 +16,7 @@ use crate::ucp::select::{
     self, Candidate, LaneIdx, Lanes, LocalTl, ProtoParams, Requirements, cost,
 };
 use crate::ucp::wire::Origin;
-use crate::ucp::wireup::attempts::{Attempts, Opened, Way};
+use crate::ucp::wireup::attempts::{Attempts, Opened, Way, Ways};
 use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Result};
 use crate::uct::{self, DeviceKind, IfaceAttr, IfaceCaps};
@@ -71,7 +70,7 @@ impl Endpoint {
         options: EpOptions,
         numbered: bool,
     ) -> Result<Rc<Endpoint>> {
-        worker.register_endpoint(Some(peer), |token| {
+        worker.register_endpoint(true, |token| {
             let ep = Endpoint::bare(worker, conn, options, token, address.peer_name());
             let wired = ep.connect(address, peer, numbered)?;
             // Each lane that numbers messages begins by telling who we are.
@@ -89,7 +88,7 @@ impl Endpoint {
         options: EpOptions,
         name: &str,
     ) -> Result<Rc<Endpoint>> {
-        worker.register_endpoint(None, |token| {
+        worker.register_endpoint(false, |token| {
             let ep = Endpoint::bare(worker, conn, options, token, name);
             // The peer learns of it before it tells who it is.
             ep.announced.set(true);
@@ -108,7 +107,7 @@ impl Endpoint {
                 if self.is_blocked() {
                     self.fast_max.set(-1);
                 }
-                self.worker.bind_origin(peer, self);
+                self.worker.bind_origin(self);
                 self.worker.watch_peer(self);
             }
             Err(error) => self.fail(error),
@@ -118,15 +117,11 @@ impl Endpoint {
     fn attach(&self, peer: Origin, wired: Wired) {
         self.peer.set(peer);
         self.fast_max.set(wired.config.fast_max);
-        let lane = |index: Option<u8>| {
-            let index = index.map(usize::from)?;
-            wired.lanes.get(index).cloned()
-        };
-        *self.fetch.borrow_mut() = lane(wired.config.lanes.rndv_get);
-        *self.device.borrow_mut() = lane(wired.config.lanes.device);
+        self.fetch.set(wired.config.lanes.rndv_get);
+        self.device.set(wired.config.lanes.device);
         // What the peer's process writes is no better than a message to it.
         let written = wired.config.put_rails.iter().find(|rail| !rail.keyed);
-        *self.store.borrow_mut() = lane(written.map(|rail| rail.index));
+        self.store.set(written.map(|rail| rail.index));
         // Called once: the endpoint is new, or was checked to be unwired.
         let _ = self.wired.set(wired);
     }
@@ -199,10 +194,10 @@ impl Endpoint {
             worker: worker.clone(),
             fast_max: Cell::new(-1),
             wired: OnceCell::new(),
-            fetch: RefCell::default(),
-            device: RefCell::default(),
-            store: RefCell::default(),
-            order: Rc::default(),
+            fetch: Cell::new(None),
+            device: Cell::new(None),
+            store: Cell::new(None),
+            order: OnceCell::new(),
             origin: Origin {
                 worker: worker.uid(),
                 conn,
@@ -224,8 +219,8 @@ impl Endpoint {
             flushes: RefCell::default(),
             lease: OnceCell::new(),
             stream: RefCell::default(),
-            options: RefCell::new(options),
-            peer_name: peer_name.to_owned(),
+            options: RefCell::new(worker.ep_options(options)),
+            peer_name: worker.ways.name(peer_name),
         }
     }
 }
@@ -244,7 +239,7 @@ fn connect(
             Ok(chosen) => chosen,
             Err(error) => return Err(first_error.unwrap_or(error)),
         };
-        match open(worker, address, &lanes, &ways, token) {
+        match open(worker, address, &lanes, &ways, options.mode, token) {
             Ok(wired) => return Ok(wired),
             // What was left out isn't chosen again.
             Err((Some(way), error)) if !unusable.contains(&way) => {
@@ -355,13 +350,8 @@ fn way(worker: &Worker, address: &WorkerAddress<'_>, (local, remote): Candidate)
     let open = worker.ifaces().get(usize::from(local));
     let tl = address.tls.get(usize::from(remote));
     let tl = tl.ok_or(Error::InvalidAddr)?;
-    Ok(Way {
-        iface: open.ok_or(Error::NoDevice)?.iface.clone(),
-        local,
-        device_addr: tl.device_addr.into(),
-        iface_addr: tl.iface_addr.into(),
-        patient: false,
-    })
+    let iface = open.ok_or(Error::NoDevice)?.iface.clone();
+    Ok(Way::new(iface, local, tl.device_addr, tl.iface_addr))
 }
 
 /// Why an endpoint to the worker with this address has no lane on some of our interfaces: the
@@ -445,26 +435,27 @@ fn open(
     address: &WorkerAddress<'_>,
     chosen: &Lanes,
     ways: &[Candidate],
+    mode: ErrorMode,
     token: u64,
 ) -> core::result::Result<Wired, (Option<Candidate>, Error)> {
-    let mut lanes: SmallVec<[Rc<dyn uct::Ep>; 3]> = SmallVec::new();
+    let mut lanes: SmallVec<[Rc<dyn uct::Ep>; 1]> = SmallVec::new();
     let mut attempts = None;
     for (index, spec) in chosen.all.iter().enumerate() {
         let first = (spec.local, spec.remote);
-        let others = if index == usize::from(chosen.am) {
-            ways
+        let opened = if index == usize::from(chosen.am) {
+            // Who handles errors is to hear of the peer's death without sending anything.
+            let lazy = mode == ErrorMode::None && !worker.is_intra_node(spec.local);
+            let all: Result<Ways> = core::iter::once(&first)
+                .chain(ways)
+                .map(|pair| way(worker, address, *pair))
+                .collect();
+            all.map(|all| worker.ways.share(address.uuid, all))
+                .and_then(|all| Attempts::begin(all, lazy, token))
         } else {
-            &[]
+            way(worker, address, first)
+                .map(|only| Rc::new(vec![only]))
+                .and_then(|only| Attempts::begin(only, false, lane_token(token, index as u8)))
         };
-        let all: Result<VecDeque<Way>> = core::iter::once(&first)
-            .chain(others)
-            .map(|pair| way(worker, address, *pair))
-            .collect();
-        let token = match index == usize::from(chosen.am) {
-            true => token,
-            false => lane_token(token, index as u8),
-        };
-        let opened = all.and_then(|all| Attempts::begin(all, token));
         match opened.map_err(|error| (Some(first), error))? {
             Opened::Only(ep, local) => {
                 worker.activate(local);
@@ -506,7 +497,7 @@ fn wired(
     worker: &Rc<Worker>,
     address: &WorkerAddress<'_>,
     chosen: &Lanes,
-    lanes: SmallVec<[Rc<dyn uct::Ep>; 3]>,
+    lanes: SmallVec<[Rc<dyn uct::Ep>; 1]>,
     attempts: Option<Rc<Attempts>>,
 ) -> Result<Wired> {
     let attr = |lane: u8| -> Option<&IfaceAttr> {

@@ -46,7 +46,7 @@ impl Endpoint {
         self.in_flight.get() != 0
             || !self.flushes.borrow().is_empty()
             || self.is_blocked()
-            || self.order.is_asked()
+            || self.order_so_far().is_some_and(|order| order.is_asked())
             || self.worker.tag.has_part_from(self.peer_origin())
     }
 

@@ -101,7 +101,7 @@ impl Endpoint {
         self.is_wired()
             && self.failed.get().is_none()
             && self.in_flight.get() == 0
-            && self.order().is_flushed()
+            && self.order_so_far().is_none_or(|order| order.is_flushed())
             && !self.is_blocked()
             && self.flushes.borrow().is_empty()
             && self.lanes().iter().all(done)
@@ -192,7 +192,10 @@ impl Endpoint {
     }
 
     pub(in crate::ucp) fn end_flush(self: &Rc<Self>, req: ReqRef, then: Then, result: Result<()>) {
-        let result = result.and(self.order().take_failure());
+        let told = self
+            .order_so_far()
+            .map_or(Ok(()), |order| order.take_failure());
+        let result = result.and(told);
         match then {
             // Operations that the failure has ended were counted like others.
             Then::Nothing => self.worker.finish(req, result.and(self.check_usable())),
@@ -237,7 +240,7 @@ fn step(ep: &Rc<Endpoint>, req: ReqRef, number: u64, result: Result<()>) {
             let ask = flush.asked.is_none()
                 && flush.result.is_ok()
                 && ep.failed.get().is_none()
-                && ep.order().needs_flush();
+                && ep.order_so_far().is_some_and(|order| order.needs_flush());
             if ask {
                 flush.remaining = 1;
                 flush.asked = Some(ep.ask_flush(req.id()));

@@ -27,6 +27,7 @@ pub use wired::Wired;
 
 use crate::ucp::request::ReqRef;
 use crate::ucp::rma::Order;
+use crate::ucp::select::LaneIdx;
 use crate::ucp::stream::Stream;
 use crate::ucp::wire::{Identity, Origin};
 use crate::ucp::worker::Worker;
@@ -40,6 +41,19 @@ pub struct EpOptions {
     pub handler: Option<ErrorHandler>,
     pub user_data: *mut c_void,
     pub name: Option<String>,
+}
+
+impl EpOptions {
+    /// Nothing was said.
+    pub fn is_default(&self) -> bool {
+        let EpOptions {
+            mode,
+            handler,
+            user_data,
+            name,
+        } = self;
+        *mode == ErrorMode::None && handler.is_none() && user_data.is_null() && name.is_none()
+    }
 }
 
 impl Default for EpOptions {
@@ -67,10 +81,12 @@ pub struct Endpoint {
     /// queued or the endpoint has failed.
     fast_max: Cell<isize>,
     wired: OnceCell<Wired>,
-    fetch: RefCell<Option<Rc<dyn uct::Ep>>>,
-    store: RefCell<Option<Rc<dyn uct::Ep>>>,
-    device: RefCell<Option<Rc<dyn uct::Ep>>>,
-    order: Rc<Order>,
+    /// The lanes that read and write the peer's memory, and its device memory.
+    fetch: Cell<Option<LaneIdx>>,
+    store: Cell<Option<LaneIdx>>,
+    device: Cell<Option<LaneIdx>>,
+    /// Of its one-sided operations, once there are any.
+    order: OnceCell<Rc<Order>>,
     /// Our side of the connection, as the peer knows it.
     origin: Origin,
     /// The peer's side of the connection, as it names it in its messages; the worker is 0 until
@@ -103,8 +119,9 @@ pub struct Endpoint {
     lease: OnceCell<uct::Lease>,
     /// The receiving side of its stream, once it is used.
     pub(in crate::ucp) stream: RefCell<Option<Box<Stream>>>,
-    options: RefCell<EpOptions>,
-    peer_name: String,
+    /// Shared by the endpoints for which nothing was said.
+    options: RefCell<Rc<EpOptions>>,
+    peer_name: Rc<str>,
 }
 
 impl Endpoint {
@@ -138,9 +155,13 @@ impl Endpoint {
         &self.wired().lanes
     }
 
+    fn lane(&self, index: LaneIdx) -> Option<Rc<dyn uct::Ep>> {
+        self.lanes().get(usize::from(index)).cloned()
+    }
+
     /// The lane that reads the peer's memory.
     pub fn fetch_lane(&self) -> Option<Rc<dyn uct::Ep>> {
-        self.fetch.borrow().clone()
+        self.lane(self.fetch.get()?)
     }
 
     /// Reading was refused: don't try again on this endpoint.
@@ -155,12 +176,12 @@ impl Endpoint {
 
     /// The lane that writes the peer's memory.
     pub fn put_lane(&self) -> Option<Rc<dyn uct::Ep>> {
-        self.store.borrow().clone()
+        self.lane(self.store.get()?)
     }
 
     /// The lane that reads and writes the peer's device memory, under keys of its transport.
     pub fn device_lane(&self) -> Option<Rc<dyn uct::Ep>> {
-        self.device.borrow().clone()
+        self.lane(self.device.get()?)
     }
 
     /// As [`Endpoint::forget_fetch_lane`], for writing.
@@ -175,7 +196,12 @@ impl Endpoint {
 
     /// What is in flight of its one-sided operations.
     pub fn order(&self) -> &Rc<Order> {
-        &self.order
+        self.order.get_or_init(Rc::default)
+    }
+
+    /// The same, if there have been any.
+    pub fn order_so_far(&self) -> Option<&Rc<Order>> {
+        self.order.get()
     }
 
     /// Whether the fast path may be tried for `len` bytes.
@@ -251,11 +277,12 @@ impl Endpoint {
     }
 
     pub fn options(&self) -> EpOptions {
-        self.options.borrow().clone()
+        EpOptions::clone(&self.options.borrow())
     }
 
     pub fn set_options(&self, options: EpOptions) {
-        *self.options.borrow_mut() = options;
+        let before = self.options.replace(self.worker.ep_options(options));
+        drop(before);
         self.worker.watch_peer(self);
     }
 

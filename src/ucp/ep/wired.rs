@@ -18,7 +18,7 @@ pub struct Wired {
     pub am: Rc<dyn uct::Ep>,
     pub config: Rc<EpConfig>,
     /// All lanes, in the order of `config.lanes`.
-    pub lanes: SmallVec<[Rc<dyn uct::Ep>; 3]>,
+    pub lanes: SmallVec<[Rc<dyn uct::Ep>; 1]>,
     /// The lane of active messages, if there are others that could do instead.
     pub attempts: Option<Rc<Attempts>>,
 }

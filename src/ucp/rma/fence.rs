@@ -107,7 +107,9 @@ impl Endpoint {
 
     /// A flush that begins while something is held begins behind that. False if nothing is.
     pub(in crate::ucp) fn hold_flush(self: &Rc<Self>, req: ReqRef, then: Then) -> bool {
-        let waits = !self.order().held.borrow().is_empty();
+        let waits = self
+            .order_so_far()
+            .is_some_and(|order| !order.held.borrow().is_empty());
         if waits {
             self.hold(Held::Flush(req, then));
         }
@@ -122,7 +124,9 @@ impl Endpoint {
 
     /// An operation has ended, or a flush was answered: lets go what waited for that.
     pub(in crate::ucp) fn release_held(self: &Rc<Self>) {
-        let order = self.order();
+        let Some(order) = self.order_so_far() else {
+            return;
+        };
         if order.held.borrow().is_empty() || order.operations() != 0 {
             return;
         }

@@ -19,6 +19,7 @@ use crate::ucp::request::RequestPool;
 use crate::ucp::tag::TagMatching;
 use crate::ucp::wire::sockaddr::BY_SOCKADDR;
 use crate::ucp::wire::wireup;
+use crate::ucp::wireup::attempts::KnownWays;
 use crate::ucp::wireup::sockaddr::SockaddrWireup;
 use crate::ucs::status::{Error, Result};
 use crate::uct::{DeviceKind, IfaceParams, fault};
@@ -118,6 +119,8 @@ impl Worker {
             endpoints: RefCell::default(),
             next_token: Cell::new(0),
             by_origin: Origins::default(),
+            no_options: Rc::default(),
+            ways: KnownWays::default(),
             connections: RefCell::default(),
             configs: RefCell::default(),
             blocked: RefCell::default(),

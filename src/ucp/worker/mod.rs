@@ -36,12 +36,13 @@ use self::origins::Origins;
 use crate::sys::event::EventSet;
 use crate::ucp::am::ActiveMessages;
 use crate::ucp::context::{Context, OpenIface};
-use crate::ucp::ep::{Endpoint, EpConfig, Wired};
+use crate::ucp::ep::{Endpoint, EpConfig, EpOptions, Wired};
 use crate::ucp::failover::Links;
 use crate::ucp::mem::Memory;
 use crate::ucp::proto::key::Counts;
 use crate::ucp::request::{Callback, ReqRef, RequestPool, TagInfo};
 use crate::ucp::tag::TagMatching;
+use crate::ucp::wireup::attempts::KnownWays;
 use crate::ucp::wireup::sockaddr::SockaddrWireup;
 use crate::ucs::memory::MemoryType;
 use crate::ucs::status::Result;
@@ -121,6 +122,10 @@ pub struct Worker {
     endpoints: RefCell<BTreeMap<u64, Rc<Endpoint>>>,
     next_token: Cell<u64>,
     by_origin: Origins,
+    /// Of endpoints for which nothing was said.
+    no_options: Rc<EpOptions>,
+    /// Ways to peers by networks.
+    pub(in crate::ucp) ways: KnownWays,
     /// Endpoints made to each worker, to number the next.
     connections: RefCell<HashMap<u64, u32>>,
     configs: RefCell<Vec<Rc<EpConfig>>>,
@@ -178,6 +183,14 @@ impl Worker {
     /// What clients are told apart by at their server, `UCP_WORKER_PARAM_FIELD_CLIENT_ID`.
     pub fn client_id(&self) -> u64 {
         self.client_id
+    }
+
+    /// Options for an endpoint to hold.
+    pub(in crate::ucp) fn ep_options(&self, options: EpOptions) -> Rc<EpOptions> {
+        match options.is_default() {
+            true => self.no_options.clone(),
+            false => Rc::new(options),
+        }
     }
 
     /// Progress has more to do than to poll.

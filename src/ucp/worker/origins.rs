@@ -1,9 +1,10 @@
 //! The endpoints of a worker by the peers' endpoints that they lead back to.
 
 use core::cell::RefCell;
+use core::hash::BuildHasher;
 use std::rc::Rc;
 
-use hashbrown::HashMap;
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::ucp::ep::Endpoint;
 use crate::ucp::wire::Origin;
@@ -11,7 +12,9 @@ use crate::ucp::wire::Origin;
 /// See the module. The last one found is at hand: messages of one peer often follow each other.
 #[derive(Default)]
 pub struct Origins {
-    all: RefCell<HashMap<Origin, Rc<Endpoint>>>,
+    /// Each by its peer's endpoint.
+    all: RefCell<HashTable<Rc<Endpoint>>>,
+    hasher: DefaultHashBuilder,
     last: RefCell<Option<(Origin, Rc<Endpoint>)>>,
 }
 
@@ -27,25 +30,39 @@ impl Origins {
     }
 
     fn look_up(&self, origin: Origin) -> Option<Rc<Endpoint>> {
-        let ep = self.all.borrow().get(&origin).cloned()?;
+        let hash = self.hasher.hash_one(origin);
+        let found = |ep: &Rc<Endpoint>| ep.peer_origin() == origin;
+        let ep = self.all.borrow().find(hash, found)?.clone();
         let before = self.last.replace(Some((origin, ep.clone())));
         drop(before);
         Some(ep)
     }
 
-    pub fn insert(&self, origin: Origin, ep: Rc<Endpoint>) {
-        let last = self.last.take();
-        let before = self.all.borrow_mut().insert(origin, ep);
-        drop((last, before));
+    /// From now on its peer's endpoint leads to `ep`, and not to another any more.
+    pub fn insert(&self, ep: Rc<Endpoint>) {
+        let origin = ep.peer_origin();
+        let before = self.take(origin, |_| true);
+        let hash = self.hasher.hash_one(origin);
+        let rehash = |ep: &Rc<Endpoint>| self.hasher.hash_one(ep.peer_origin());
+        self.all.borrow_mut().insert_unique(hash, ep, rehash);
+        drop(before);
     }
 
-    /// Forgets that `origin` leads to `ep`, if it does.
-    pub fn remove(&self, origin: Origin, ep: &Rc<Endpoint>) {
-        let last = self.last.take();
+    /// Forgets that its peer's endpoint leads to `ep`, if it does.
+    pub fn remove(&self, ep: &Rc<Endpoint>) {
+        let before = self.take(ep.peer_origin(), |other| Rc::ptr_eq(other, ep));
+        drop(before);
+    }
+
+    fn take(
+        &self,
+        origin: Origin,
+        is_it: impl Fn(&Rc<Endpoint>) -> bool,
+    ) -> (Option<(Origin, Rc<Endpoint>)>, Option<Rc<Endpoint>>) {
+        let hash = self.hasher.hash_one(origin);
+        let found = |ep: &Rc<Endpoint>| ep.peer_origin() == origin && is_it(ep);
         let mut all = self.all.borrow_mut();
-        let found = all.get(&origin).is_some_and(|other| Rc::ptr_eq(other, ep));
-        let before = found.then(|| all.remove(&origin));
-        drop(all);
-        drop((last, before));
+        let entry = all.find_entry(hash, found).ok();
+        (self.last.take(), entry.map(|entry| entry.remove().0))
     }
 }

@@ -151,23 +151,23 @@ impl Worker {
 
     pub(in crate::ucp) fn register_endpoint(
         &self,
-        origin: Option<Origin>,
+        is_known: bool,
         make: impl FnOnce(u64) -> Result<Rc<Endpoint>>,
     ) -> Result<Rc<Endpoint>> {
         let token = self.next_token.get() + 1;
         self.next_token.set(token);
         let ep = make(token)?;
         self.endpoints.borrow_mut().insert(token, ep.clone());
-        if let Some(origin) = origin {
-            self.bind_origin(origin, &ep);
+        if is_known {
+            self.bind_origin(&ep);
         }
         self.watch_peer(&ep);
         Ok(ep)
     }
 
-    /// Messages of the peer's endpoint `origin` are for `ep`.
-    pub(in crate::ucp) fn bind_origin(&self, origin: Origin, ep: &Rc<Endpoint>) {
-        self.by_origin.insert(origin, ep.clone());
+    /// Messages of its peer's endpoint, which is known, are for `ep`.
+    pub(in crate::ucp) fn bind_origin(&self, ep: &Rc<Endpoint>) {
+        self.by_origin.insert(ep.clone());
     }
 
     pub(in crate::ucp) fn forget_endpoint(&self, ep: &Rc<Endpoint>) {
@@ -181,7 +181,7 @@ impl Worker {
             link.orphan(ep.token());
         }
         self.am.forget_origin(origin);
-        self.by_origin.remove(origin, ep);
+        self.by_origin.remove(ep);
     }
 
     /// The shared configuration for these lanes.

@@ -1,7 +1,7 @@
 //! An interface: a segment to receive in, and the peers that it sends to.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::os::fd::RawFd;
 use std::rc::{Rc, Weak};
 
@@ -41,6 +41,9 @@ bitflags! {
 /// sender is in the way.
 const STUCK_CHECK: u32 = 4096;
 
+/// Addresses that are remembered to be good.
+const MAX_PROBED: usize = 4096;
+
 pub struct SmIface {
     attr: IfaceAttr,
     kind: Kind,
@@ -68,6 +71,8 @@ pub struct SmIface {
     /// By address. Endpoints to the same peer share what they have, so that their messages
     /// arrive in order.
     peers: RefCell<HashMap<Vec<u8>, Weak<Remote>>>,
+    /// Addresses of segments that could be opened. One that has gone since is found when it is used.
+    probed: RefCell<HashSet<Vec<u8>>>,
     warm: Rc<Warm>,
 }
 
@@ -120,6 +125,7 @@ impl SmIface {
             bell,
             sleeps: Cell::new(sleeps),
             peers: RefCell::default(),
+            probed: RefCell::default(),
             warm: Rc::new(Warm::new()),
         })
     }
@@ -337,10 +343,21 @@ impl Iface for SmIface {
             return Err("it is on another host, or in another namespace or folder".to_owned());
         }
         let known = self.peers.borrow().get(iface_addr).and_then(Weak::upgrade);
-        if known.is_some_and(|remote| !remote.is_gone()) {
-            return Ok(());
+        if let Some(remote) = known {
+            return match remote.is_gone() {
+                true => Err("the peer has closed its segment".to_owned()),
+                false => Ok(()),
+            };
         }
-        self.settings.probe(iface_addr)
+        let mut probed = self.probed.borrow_mut();
+        if !probed.contains(iface_addr) {
+            self.settings.probe(iface_addr)?;
+            if probed.len() >= MAX_PROBED {
+                probed.clear();
+            }
+            probed.insert(iface_addr.to_vec());
+        }
+        Ok(())
     }
 
     fn create_ep(&self, params: &EpParams<'_>) -> Result<Rc<dyn Ep>> {

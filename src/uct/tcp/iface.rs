@@ -36,6 +36,8 @@ const MAX_RX_BUFFER: usize = 1 << 20;
 
 /// While one connection is busy, others are looked at in every such poll.
 const POLLS_PER_SCAN: u32 = 16;
+/// And after so long: who polls seldom would keep the others waiting.
+const SCAN_EVERY: Duration = Duration::from_micros(10);
 /// So many empty polls end a connection's being busy.
 const HOT_POLLS: u32 = 256;
 
@@ -85,6 +87,7 @@ pub struct Shared {
     pub hot: RefCell<Option<Rc<Conn>>>,
     polls: Cell<u32>,
     idle_polls: Cell<u32>,
+    last_scan: Cell<Option<Instant>>,
     in_progress: Cell<bool>,
     pub closed: Cell<bool>,
     pub routes: RouteCache,
@@ -154,6 +157,7 @@ impl Shared {
             hot: RefCell::new(None),
             polls: Cell::new(0),
             idle_polls: Cell::new(0),
+            last_scan: Cell::new(None),
             in_progress: Cell::new(false),
             closed: Cell::new(false),
             routes: RouteCache::default(),
@@ -324,6 +328,15 @@ impl Shared {
             self.idle_polls.set(idle);
             if idle > HOT_POLLS {
                 self.hot.take();
+            }
+            let now = Instant::now();
+            if self
+                .last_scan
+                .get()
+                .is_none_or(|last| now - last > SCAN_EVERY)
+            {
+                self.last_scan.set(Some(now));
+                return None;
             }
         }
         Some(count)

@@ -122,7 +122,7 @@ fn refuse(address: SocketAddr, reuse: bool, error: &io::Error) -> Error {
                           UCX_TCP_CM_REUSEADDR=y listens all the same)"
                 }
             };
-            crate::ucs_diag!("tcp: listening at {address} failed: {error}{hint}");
+            crate::ucs_error!("tcp: listening at {address} failed: {error}{hint}");
             Error::Busy
         }
         Some(libc::EADDRNOTAVAIL) => {

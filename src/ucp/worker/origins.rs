@@ -54,15 +54,21 @@ impl Origins {
         drop(before);
     }
 
-    fn take(
-        &self,
-        origin: Origin,
-        is_it: impl Fn(&Rc<Endpoint>) -> bool,
-    ) -> (Option<(Origin, Rc<Endpoint>)>, Option<Rc<Endpoint>>) {
+    /// Takes it out if `is_it`, and forgets the last one found.
+    fn take(&self, origin: Origin, is_it: impl Fn(&Rc<Endpoint>) -> bool) -> Taken {
         let hash = self.hasher.hash_one(origin);
         let found = |ep: &Rc<Endpoint>| ep.peer_origin() == origin && is_it(ep);
         let mut all = self.all.borrow_mut();
         let entry = all.find_entry(hash, found).ok();
-        (self.last.take(), entry.map(|entry| entry.remove().0))
+        Taken {
+            _last: self.last.take(),
+            _entry: entry.map(|entry| entry.remove().0),
+        }
     }
+}
+
+/// What is dropped when nothing is borrowed any more: the end of an endpoint may come back here.
+struct Taken {
+    _last: Option<(Origin, Rc<Endpoint>)>,
+    _entry: Option<Rc<Endpoint>>,
 }

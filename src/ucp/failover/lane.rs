@@ -197,6 +197,9 @@ impl Ep for Reliable {
 
     /// Alive if any lane is.
     fn check(&self) -> Result<()> {
+        if self.forlorn.get().is_some() {
+            return Ok(());
+        }
         let mut result = Err(Error::ConnectionReset);
         for lane in self.rails.iter().filter_map(|rail| rail.lane()) {
             match lane.check() {

@@ -27,7 +27,7 @@ mod worker;
 use core::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 
@@ -118,6 +118,8 @@ pub struct Reliable {
     /// The peer has closed its end.
     peer_closed: Cell<bool>,
     lost: Cell<bool>,
+    /// Since when there is no lane, and what the last one ended with: others are tried for a while.
+    forlorn: Cell<Option<(Instant, Error)>>,
     settings: Settings,
 }
 
@@ -156,6 +158,7 @@ impl Reliable {
             listed: Cell::new(false),
             peer_closed: Cell::new(false),
             lost: Cell::new(false),
+            forlorn: Cell::new(None),
             settings,
         });
         reliable.open_all(worker)?;

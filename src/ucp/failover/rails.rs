@@ -167,7 +167,14 @@ impl Reliable {
             iface_addr: &way.iface_addr,
             token: super::worker::lane_token(self.token, index),
         })?;
-        let id = self.link.borrow_mut().lanes.open(index, trusted);
+        let id = {
+            let lanes = &mut self.link.borrow_mut().lanes;
+            let id = lanes.open(index, trusted);
+            match self.forlorn.get() {
+                Some(_) => id.or_else(|| lanes.reopen(index)),
+                None => id,
+            }
+        };
         let id = id.ok_or(Error::Busy)?;
         let header = wireup::Wireup {
             kind: wireup::Kind::Lane,
@@ -202,12 +209,14 @@ impl Reliable {
         };
         let Some(lane) = rail.lane.take() else { return };
         drop(lane);
-        rail.was_lost.set(true);
-        self.count(|tally| &tally.lost);
         rail.since.set(Some(Instant::now()));
         rail.failures.set(rail.failures.get() + 1);
         let hope = {
             let mut link = self.link.borrow_mut();
+            if link.lanes.live(index).is_some() {
+                rail.was_lost.set(true);
+                self.count(|tally| &tally.lost);
+            }
             link.lane_down(index);
             (0..self.rails.len() as u8).any(|lane| link.lanes.open_id(lane).is_some())
         };
@@ -217,10 +226,38 @@ impl Reliable {
             self.peer.worker,
             if hope { "others go on" } else { "none is left" }
         );
-        if !hope {
+        if hope {
+            return self.say_again();
+        }
+        if self.ep_token.get() == 0 || self.peer_closed.get() {
             return self.lose(error);
         }
-        self.say_again();
+        if self.forlorn.get().is_none() {
+            self.forlorn.set(Some((Instant::now(), error)));
+            self.list();
+        }
+    }
+
+    /// Without any lane: tries all, for as long as it takes to find out that one is dead. A lane that
+    /// was thought to be alive may have been long dead at the other end, and its link be fine.
+    fn try_all(&self, worker: &Worker, now: Instant) {
+        const PAUSE: Duration = Duration::from_millis(40);
+        let Some((since, error)) = self.forlorn.get() else {
+            return;
+        };
+        if self.link.borrow().lanes.all_live().next().is_some() {
+            return self.forlorn.set(None);
+        }
+        if now - since > self.settings.detect {
+            return self.lose(error);
+        }
+        for (rail, index) in self.rails.iter().zip(0u8..) {
+            let rested = rail.since.get().is_none_or(|since| now - since > PAUSE);
+            if rail.lane().is_none() && rested {
+                // Its link may be down; there is time to try again.
+                let _ = self.open_lane(worker, index, false);
+            }
+        }
     }
 
     /// Says all that may have been lost with a lane.
@@ -246,6 +283,7 @@ impl Reliable {
             }
         }
         let had_none = self.first.get().is_none();
+        self.forlorn.set(None);
         crate::ucs_diag!("lane {index} to worker {:x} is in use", self.peer.worker);
         // Messages that keep their order stay where they are: a change would only make them wait
         // for each other.
@@ -258,6 +296,10 @@ impl Reliable {
     /// Looks whether lanes still lead anywhere, and opens those that are gone.
     pub(super) fn look_at_lanes(&self, worker: &Worker, now: Instant) {
         self.wary.set(false);
+        self.try_all(worker, now);
+        if self.lost.get() {
+            return;
+        }
         for (rail, index) in self.rails.iter().zip(0u8..) {
             match rail.lane() {
                 Some(lane) => self.look_at(index, rail, &*lane, now),

@@ -18,6 +18,8 @@ enum Life {
 #[derive(Clone, Debug, Default)]
 pub struct Lanes {
     ours: [(u16, Life); MAX_LANES],
+    /// The epoch before, where the peer has not answered about that either.
+    owed: [u16; MAX_LANES],
     /// The last epoch of the peer's lanes that doesn't count any more.
     stopped: [u16; MAX_LANES],
 }
@@ -46,6 +48,20 @@ impl Lanes {
         let life = if trusted { Life::Live } else { Life::Trying };
         self.set(lane, epoch, life);
         Some(LaneId { lane, epoch })
+    }
+
+    /// Begins a life although the peer has not answered about the last one: there may be no other
+    /// lane by which it could.
+    pub fn reopen(&mut self, lane: u8) -> Option<LaneId> {
+        let (epoch, life) = self.at(lane);
+        let owed = self.owed.get_mut(usize::from(lane))?;
+        if life != Life::Down || *owed != 0 {
+            return None;
+        }
+        let next = epoch.checked_add(1)?;
+        *owed = epoch;
+        self.set(lane, next, Life::Trying);
+        Some(LaneId { lane, epoch: next })
     }
 
     /// The peer has heard us by this lane.
@@ -100,14 +116,27 @@ impl Lanes {
 
     /// Dead lanes that the peer has not answered about.
     pub fn unanswered(&self) -> impl Iterator<Item = LaneId> + '_ {
-        (0..MAX_LANES as u8).filter_map(|lane| match self.at(lane) {
+        let owed = (0u8..).zip(&self.owed).filter(|(_, epoch)| **epoch != 0);
+        let owed = owed.map(|(lane, epoch)| LaneId {
+            lane,
+            epoch: *epoch,
+        });
+        let down = (0..MAX_LANES as u8).filter_map(|lane| match self.at(lane) {
             (epoch, Life::Down) => Some(LaneId { lane, epoch }),
             _ => None,
-        })
+        });
+        owed.chain(down)
     }
 
     /// The peer has answered.
     pub fn settled(&mut self, id: LaneId) -> bool {
+        if let Some(owed) = self.owed.get_mut(usize::from(id.lane))
+            && *owed == id.epoch
+            && id.epoch != 0
+        {
+            *owed = 0;
+            return true;
+        }
         let found = self.at(id.lane) == (id.epoch, Life::Down);
         if found {
             self.set(id.lane, id.epoch, Life::Gone);
@@ -159,6 +188,24 @@ mod tests {
         assert!(!lanes.proven(first) && lanes.proven(second));
         assert_eq!(lanes.live(3), Some(second));
         assert_eq!(lanes.open(16, true), None);
+    }
+
+    #[test]
+    fn a_lane_may_live_again_before_its_death_is_settled_once() {
+        let mut lanes = Lanes::default();
+        assert_eq!(lanes.reopen(2), None);
+        let first = lanes.open(2, true).unwrap();
+        lanes.down(2);
+        let second = lanes.reopen(2).unwrap();
+        assert_eq!((second.epoch, lanes.reopen(2)), (2, None));
+        assert_eq!(lanes.unanswered().collect::<Vec<_>>(), [first]);
+        assert!(lanes.proven(second));
+        lanes.down(2);
+        assert_eq!(lanes.unanswered().collect::<Vec<_>>(), [first, second]);
+        assert_eq!(lanes.reopen(2), None);
+        assert!(lanes.settled(first) && !lanes.settled(first));
+        assert!(lanes.settled(second) && lanes.is_gone(2));
+        assert_eq!(lanes.unanswered().count(), 0);
     }
 
     #[test]

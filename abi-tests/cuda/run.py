@@ -395,6 +395,11 @@ def test_keys_through_uct(room):
     check("free memory: as before" in out, out[-1500:])
 
 
+def test_keys_survive_faults(room):
+    """Each of the driver's calls for a key fails once: nothing stays open, and the next try works."""
+    keys(room, room.compile("keys"), "fail_each", UCX_LOG_LEVEL="fatal")
+
+
 def test_calls_for_keys(room):
     """A read and an unused key take no more calls of the driver than genuine UCX makes. A used key does:
     genuine UCX closes nothing."""

@@ -83,11 +83,14 @@ ucs_status_t ucp_device_local_mem_list_create(const ucp_device_mem_list_params_t
 /**
  * Describes remote memory for communication that a device starts. To be released by
  * `ucp_device_mem_list_release`.
+ *
+ * Returns `UCS_ERR_NOT_CONNECTED` as long as an endpoint is being connected: to be called again
+ * after some progress.
  */
 ucs_status_t ucp_device_remote_mem_list_create(const ucp_device_mem_list_params_t *params,
                                                ucp_device_remote_mem_list_h *mem_list_h);
 
-/** Number of elements of a remote memory list. */
+/** Number of elements of a memory list. */
 uint32_t ucp_device_get_mem_list_length(const void *mem_list_h);
 
 /** Releases a memory list. */

@@ -158,7 +158,8 @@ class Background:
         self.reader.start()
 
     def read(self):
-        self.out = self.p.stdout.read()
+        while chunk := self.p.stdout.read1(1 << 16):
+            self.out += chunk
 
     def finish(self, timeout):
         """Its exit status; None when it had to be ended."""
@@ -171,7 +172,8 @@ class Background:
             except OSError:
                 pass
             self.p.wait()
-        self.reader.join(5)
+        # What is left in the pipe; long, for a machine on which this thread may not have run yet.
+        self.reader.join(20)
         return rc, self.out.decode(errors="replace")
 
 

@@ -1032,7 +1032,8 @@ ucs_status_t ucp_listener_reject(ucp_listener_h listener, ucp_conn_request_h con
  * `ucp_mem_unmap`.
  *
  * Returns `UCS_OK`, `UCS_ERR_INVALID_PARAM`, `UCS_ERR_NO_MEMORY`, `UCS_ERR_UNREACHABLE` for an
- * exported handle that can't be mapped here, `UCS_ERR_UNSUPPORTED` for other than host memory.
+ * exported handle that can't be mapped here, `UCS_ERR_UNSUPPORTED` for types of memory that nothing
+ * here reaches.
  */
 ucs_status_t ucp_mem_map(ucp_context_h context,
                          const ucp_mem_map_params_t *params,

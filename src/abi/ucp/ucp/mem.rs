@@ -8,6 +8,7 @@ use crate::ucp::context::Context;
 use crate::ucp::mem::{Memory, Registered};
 use crate::ucp::{print, rkey};
 use crate::ucs::memory::MemoryType;
+use crate::uct::cuda::driver;
 
 /// What `ucp_mem_map` is asked for.
 struct Wanted {
@@ -72,6 +73,12 @@ impl Wanted {
         if !kind.is_host() && !kind.is_cuda() && self.memory_type < UCS_MEMORY_TYPE_RDMA {
             let memory_type = self.memory_type;
             crate::ucs_error!("ucp_mem_map: memory of type {memory_type} is not supported");
+            return Err(Error::Unsupported);
+        }
+        if kind.is_cuda()
+            && let Err(missing) = driver::get()
+        {
+            crate::ucs_error!("ucp_mem_map: memory of CUDA is not supported: {missing}");
             return Err(Error::Unsupported);
         }
         if self.len == 0 {
@@ -154,7 +161,8 @@ unsafe fn map(
 /// `ucp_mem_unmap`.
 ///
 /// Returns `UCS_OK`, `UCS_ERR_INVALID_PARAM`, `UCS_ERR_NO_MEMORY`, `UCS_ERR_UNREACHABLE` for an
-/// exported handle that can't be mapped here, `UCS_ERR_UNSUPPORTED` for other than host memory.
+/// exported handle that can't be mapped here, `UCS_ERR_UNSUPPORTED` for types of memory that nothing
+/// here reaches.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_mem_map(
     context: ucp_context_h,

@@ -36,6 +36,12 @@ pub trait Component: Sync {
         Ok(None)
     }
 
+    /// Whether what it is built on is on this machine. Genuine UCX has a component such as CUDA's
+    /// in a module that isn't loaded elsewhere, so it is not listed there.
+    fn is_present(&self) -> bool {
+        true
+    }
+
     /// Why [`Component::query_mds`] lists nothing.
     fn unavailable(&self) -> String {
         "not available on this machine".to_owned()

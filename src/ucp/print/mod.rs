@@ -21,15 +21,20 @@ pub use memory::memory_info;
 /// What `ucp_context_print_info` prints.
 pub fn context_info(context: &Context) -> String {
     let mut out = String::from("#\n# UCP context\n#\n");
-    for (index, component) in context.components.iter().enumerate() {
-        let _ = writeln!(out, "#     component {index:<2} :  {}", component.name());
+    // Indices of those that are listed.
+    let listed = |index: &usize| context.components[*index].is_present();
+    let listed: Vec<usize> = (0..context.components.len()).filter(listed).collect();
+    for (number, index) in listed.iter().enumerate() {
+        let name = context.components[*index].name();
+        let _ = writeln!(out, "#     component {number:<2} :  {name}");
     }
     out.push_str("#\n");
     for (index, md) in context.mds.iter().enumerate() {
+        let component = listed.partition_point(|at| *at < usize::from(md.cmpt_index));
         let _ = writeln!(
             out,
-            "#            md {index:<2} :  component {:<2} {} ",
-            md.cmpt_index, md.name
+            "#            md {index:<2} :  component {component:<2} {} ",
+            md.name
         );
     }
     out.push_str("#\n");

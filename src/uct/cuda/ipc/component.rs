@@ -39,6 +39,10 @@ impl Component for IpcComponent {
         }
     }
 
+    fn is_present(&self) -> bool {
+        driver::get().is_ok()
+    }
+
     fn unavailable(&self) -> String {
         match driver::get() {
             Ok(_) => "it was not available a moment ago".to_owned(),

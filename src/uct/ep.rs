@@ -44,8 +44,10 @@ pub struct IoVecMut {
 /// See [`Ep::vitals`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Vitals {
-    /// The peer's end has answered.
+    /// The peer's end has answered, and is connected.
     pub up: bool,
+    /// It has answered; it may have closed since.
+    pub answered: bool,
     /// Something was sent that the peer's host has not acknowledged. What a peer can't take because
     /// it doesn't read does not count.
     pub unacked: bool,

@@ -230,7 +230,7 @@ impl Attempts {
             return true;
         }
         let up = match &*self.current.borrow() {
-            Some(ep) => ep.vitals().is_none_or(|vitals| vitals.up),
+            Some(ep) => ep.vitals().is_none_or(|vitals| vitals.answered),
             None => false,
         };
         if up {

@@ -72,11 +72,16 @@ impl Shared {
     /// As `Ep::vitals`.
     pub fn vitals(conn: &Conn) -> Option<Vitals> {
         if conn.state.get() != State::Up {
-            return Some(Vitals::default());
+            return Some(Vitals {
+                // It answered before it closed; what is sent now connects again.
+                answered: conn.state.get() == State::Idle,
+                ..Vitals::default()
+            });
         }
         let info = net::tcp_info(conn.fd.get())?;
         Some(Vitals {
             up: true,
+            answered: true,
             // A peer that does not read answers probes, too.
             unacked: info.unacked != 0 || info.probes != 0,
             acked: info.bytes_acked,

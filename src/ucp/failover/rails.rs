@@ -369,6 +369,7 @@ mod tests {
 
     const UP: Vitals = Vitals {
         up: true,
+        answered: true,
         unacked: true,
         acked: 5,
         retransmits: 3,

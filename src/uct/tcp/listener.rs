@@ -12,7 +12,7 @@ use socket2::{Domain, Socket, Type};
 use crate::sys::netdev::NetAddr;
 use crate::sys::{epoll, net};
 use crate::ucs::status::{Error, Result};
-use crate::{ucs_diag, ucs_error};
+use crate::{ucs_diag, ucs_error, ucs_warn};
 
 use super::config::TcpConfig;
 use super::conn::Incoming;
@@ -152,7 +152,7 @@ impl Listener {
     /// later, so that the lack neither spins nor ends it.
     fn pause(&self, shared: &Shared, error: &io::Error) {
         if !self.failing.replace(true) {
-            ucs_diag!("tcp: accepting connections failed, trying again until it works: {error}");
+            ucs_warn!("tcp: accepting connections failed, trying again until it works: {error}");
         }
         let _ = shared.epoll.modify(self.fd, 0, LISTENER);
         let at = Instant::now() + ACCEPT_PAUSE;

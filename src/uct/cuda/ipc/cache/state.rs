@@ -211,19 +211,17 @@ impl<T> State<T> {
         (place, what): (Place, &Allocation),
         unused: Unused,
     ) {
-        let mine = self.regions.get_mut(&id);
-        let found = match mine {
-            Some(region) => {
-                region.keys = region.keys.saturating_sub(1);
-                Some(id)
+        if let Some(mine) = self.regions.get_mut(&id) {
+            mine.keys = mine.keys.saturating_sub(1);
+        }
+        // Its own may have been given up, for want of room or with the last endpoint, and others may
+        // have mapped the same again: the allocation is to be let go of in either.
+        let findable = self.find(place, what).filter(|other| *other != id);
+        for id in [Some(id), findable].into_iter().flatten() {
+            if let Some(region) = self.regions.get_mut(&id) {
+                region.unwanted |= unused == Unused::Closes;
+                self.settle(opener, id);
             }
-            // It was given up for want of room, and others may have mapped the same again.
-            None => self.find(place, what),
-        };
-        let Some(id) = found else { return };
-        if let Some(region) = self.regions.get_mut(&id) {
-            region.unwanted |= unused == Unused::Closes;
-            self.settle(opener, id);
         }
     }
 

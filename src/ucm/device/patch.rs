@@ -10,8 +10,8 @@ use core::time::Duration;
 
 use super::decode::decode;
 use super::functions::Function;
-use crate::sys::process::{page_size, without_signals};
-use crate::ucm::hook::{allocate_near, serialize};
+use crate::sys::process::page_size;
+use crate::ucm::hook::{allocate_near, serialize, while_writable};
 use crate::ucs::status::{Error, Result};
 
 /// A direct jump.
@@ -128,18 +128,10 @@ fn relocate(code: &[u8], at: usize, to: usize) -> Option<Vec<u8>> {
 }
 
 fn change(sites: &[Site], grace: Duration) -> Result<()> {
-    let page = |address: usize| address & !(page_size() - 1);
-    let mut pages: Vec<usize> = sites
-        .iter()
-        .flat_map(|site| [page(site.at), page(site.at + JUMP - 1)])
-        .collect();
-    pages.sort_unstable();
-    pages.dedup();
-    let threads = std::fs::read_dir("/proc/self/task").map_or(2, Iterator::count);
-    protect(&pages, libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC)?;
-    without_signals(|| {
+    let ends = sites.iter().flat_map(|site| [site.at, site.at + JUMP - 1]);
+    while_writable(ends, |alone| {
         // With other threads around, a loop holds whoever comes while the rest is written.
-        if threads > 1 {
+        if !alone {
             sites.iter().for_each(|site| site.begin(LOOP));
             serialize();
             std::thread::sleep(grace);
@@ -148,8 +140,7 @@ fn change(sites: &[Site], grace: Duration) -> Result<()> {
         serialize();
         sites.iter().for_each(Site::finish);
         serialize();
-    });
-    protect(&pages, libc::PROT_READ | libc::PROT_EXEC)
+    })
 }
 
 impl Site {
@@ -169,17 +160,6 @@ impl Site {
     fn finish(&self) {
         self.begin(u16::from_le_bytes([self.bytes[0], self.bytes[1]]));
     }
-}
-
-fn protect(pages: &[usize], protection: i32) -> Result<()> {
-    for page in pages {
-        let at: *mut c_void = core::ptr::with_exposed_provenance_mut(*page);
-        // SAFETY: code stays readable and executable, whatever else is allowed.
-        if unsafe { libc::mprotect(at, page_size(), protection) } != 0 {
-            return Err(Error::Unsupported);
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

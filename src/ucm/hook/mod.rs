@@ -11,7 +11,7 @@ mod reloc;
 mod valgrind;
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use bistro::{allocate_near, serialize};
+pub(super) use bistro::{allocate_near, serialize, while_writable};
 
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};

@@ -13,3 +13,19 @@ pub mod memory;
 pub mod memtype;
 #[allow(unsafe_code)]
 pub mod mover;
+
+/// What the components over the driver answer to [`Component::query_mds`] and
+/// [`Component::unavailable`].
+///
+/// [`Component::query_mds`]: super::Component::query_mds
+/// [`Component::unavailable`]: super::Component::unavailable
+fn domains(name: &str) -> Vec<String> {
+    driver::get().map_or_else(|_| Vec::new(), |_| vec![name.to_owned()])
+}
+
+fn why_none() -> String {
+    match driver::get() {
+        Ok(_) => "it was not available a moment ago".to_owned(),
+        Err(missing) => missing.to_string(),
+    }
+}

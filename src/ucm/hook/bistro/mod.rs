@@ -9,15 +9,16 @@
 //! which the others leave; then the loop becomes the jump.
 
 mod near;
+mod writable;
 
 pub use near::allocate as allocate_near;
+pub use writable::while_writable;
 
-use core::ffi::{c_int, c_void};
+use core::ffi::c_int;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
 use super::{Call, definitions, valgrind};
-use crate::sys::process::page_size;
 use crate::ucm::orig;
 use crate::ucm::settings::Settings;
 use crate::ucs::status::{Error, Result};
@@ -58,24 +59,12 @@ pub fn install(calls: &[Call], settings: &Settings) -> Result<()> {
     if sites.is_empty() {
         return Ok(());
     }
-    let mut pages: Vec<usize> = sites
-        .iter()
-        .map(|site| site.at & !(page_size() - 1))
-        .collect();
-    pages.sort_unstable();
-    pages.dedup();
-    let threads = std::fs::read_dir("/proc/self/task").map_or(2, Iterator::count);
-    let writable = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
-    let done = protect(&pages, writable).map(|()| {
-        // Nothing from here on may call what is being changed, and no signal handler run that may.
-        crate::sys::process::without_signals(|| match threads {
-            1 => sites.iter().for_each(|site| site.store(site.word)),
-            _ => patch_under_threads(&sites, settings.grace),
-        });
+    let done = while_writable(sites.iter().map(|site| site.at), |alone| match alone {
+        true => sites.iter().for_each(|site| site.store(site.word)),
+        false => patch_under_threads(&sites, settings.grace),
     });
-    let restored = protect(&pages, libc::PROT_READ | libc::PROT_EXEC);
     sites.iter().for_each(|site| valgrind::changed(site.at, 8));
-    done.and(restored)
+    done
 }
 
 /// What to change at a function, `None` if it leads to us already.
@@ -188,17 +177,6 @@ fn pause(time: Duration) {
     };
     // SAFETY: a readable time.
     unsafe { libc::nanosleep(&time, core::ptr::null_mut()) };
-}
-
-fn protect(pages: &[usize], protection: c_int) -> Result<()> {
-    for page in pages {
-        let at: *mut c_void = core::ptr::with_exposed_provenance_mut(*page);
-        // SAFETY: code stays readable and executable, whatever else is allowed.
-        if unsafe { libc::mprotect(at, page_size(), protection) } != 0 {
-            return Err(Error::Unsupported);
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

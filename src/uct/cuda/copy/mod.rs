@@ -11,7 +11,7 @@ mod tests;
 
 use std::rc::Rc;
 
-use super::{driver, memory, memtype};
+use super::{domains, driver, memory, memtype, why_none};
 use crate::ucs::config::Config;
 use crate::ucs::memory::MemoryType;
 use crate::ucs::status::{Error, Result};
@@ -42,10 +42,7 @@ impl Component for CudaCopyComponent {
 
     /// Nothing without a driver that has devices.
     fn query_mds(&self) -> Vec<String> {
-        match driver::get() {
-            Ok(_) => vec![self.name().to_owned()],
-            Err(_) => Vec::new(),
-        }
+        domains(self.name())
     }
 
     fn is_present(&self) -> bool {
@@ -53,10 +50,7 @@ impl Component for CudaCopyComponent {
     }
 
     fn unavailable(&self) -> String {
-        match driver::get() {
-            Ok(_) => "it was not available a moment ago".to_owned(),
-            Err(missing) => missing.to_string(),
-        }
+        why_none()
     }
 
     fn open_md(&'static self, name: &str, _: &Config) -> Result<Rc<dyn Md>> {

@@ -10,8 +10,9 @@ use super::key::Key;
 use super::names::Named;
 use super::{key, names, owner, wire};
 use crate::ucs::config::Config;
+use crate::ucs::memory::MemoryType;
 use crate::ucs::status::{Error, Result};
-use crate::uct::cuda::{driver, memtype};
+use crate::uct::cuda::{domains, driver, memtype, why_none};
 use crate::uct::iface::{Iface, IfaceParams};
 use crate::uct::md::{
     Component, DeviceKind, Md, MdAttr, MemoryTypes, Registration, TlDevice, Unpack, UnpackedKey,
@@ -24,8 +25,7 @@ pub static CUDA_IPC: IpcComponent = IpcComponent;
 pub struct IpcComponent;
 
 const DEVICE: &str = "cuda";
-/// `1 << UCS_MEMORY_TYPE_CUDA`
-const CUDA: u64 = 1 << 1;
+const CUDA: u64 = MemoryType::CUDA.bit();
 
 impl Component for IpcComponent {
     fn name(&self) -> &'static str {
@@ -33,10 +33,7 @@ impl Component for IpcComponent {
     }
 
     fn query_mds(&self) -> Vec<String> {
-        match driver::get() {
-            Ok(_) => vec![self.name().to_owned()],
-            Err(_) => Vec::new(),
-        }
+        domains(self.name())
     }
 
     fn is_present(&self) -> bool {
@@ -44,10 +41,7 @@ impl Component for IpcComponent {
     }
 
     fn unavailable(&self) -> String {
-        match driver::get() {
-            Ok(_) => "it was not available a moment ago".to_owned(),
-            Err(missing) => missing.to_string(),
-        }
+        why_none()
     }
 
     fn unpack(&self, packed: &[u8], how: Unpack) -> Result<Option<Box<dyn UnpackedKey>>> {

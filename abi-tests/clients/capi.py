@@ -77,7 +77,13 @@ def same(name, tls, base, said, ours):
             raise Failure(f"says {b!r}, where genuine UCX says {a!r}")
 
 
-def body_for(name, arguments=(), more=None, ours_more=None):
+# Whose headers a program is compiled against, and the libraries that it then runs on.
+EVERY_WAY = ("1.22.0 headers", "1.13.1 headers", "our headers on genuine")
+# Enough for what depends on settings only: headers are another matter, tried without these settings.
+ONE_WAY = EVERY_WAY[:1]
+
+
+def body_for(name, arguments=(), more=None, ours_more=None, ways=EVERY_WAY):
     """`more` is in the environment of all runs, `ours_more` in those on the libraries under test."""
     def body(ctx, tls):
         more_env = more or {}
@@ -86,7 +92,7 @@ def body_for(name, arguments=(), more=None, ours_more=None):
         problems = []
         for what, headers, lib in (("1.22.0 headers", "1.22.0", ctx.lib), ("1.13.1 headers", "1.13.1", ctx.lib),
                                    ("our headers on genuine", "ours", ctx.genuine)):
-            if headers == "1.13.1" and name in NEWER:
+            if what not in ways or headers == "1.13.1" and name in NEWER:
                 continue
             try:
                 env = {**more_env, **(ours_more or {})} if lib == ctx.lib else more_env
@@ -301,12 +307,16 @@ def refusals(ctx, tls):
     output(ctx, program(ctx, "rma_smoke", "1.22.0"), ctx.lib, tls, ["bad"], {})
 
 
+# Programs of one process and, nearly always, one thread, that have no look at the host.
+LIGHT = {"tag_basic", "truncation", "datatypes", "matching", "requests", "life", "stream", "am_basic", "am_keep", "am_inside", "am_old",
+         "mem_map", "mem_queries", "rkey_use", "rma", "rma_smoke", "amo", "perf", "attributes", "closing", "edges", "rndv", "deep"}
+
 # Names of ways in which large messages travel.
 SCHEMES = ("get_zcopy", "put_zcopy", "get_ppln", "put_ppln", "am", "rkey_ptr")
 
 
 def rendezvous(scheme):
-    return body_for("rndv", more={"UCX_RNDV_SCHEME": scheme, "UCX_RNDV_THRESH": "1000"})
+    return body_for("rndv", more={"UCX_RNDV_SCHEME": scheme, "UCX_RNDV_THRESH": "1000"}, ways=EVERY_WAY if scheme == SCHEMES[0] else ONE_WAY)
 
 
 def tests():
@@ -387,7 +397,7 @@ def tests():
             more = {"UCX_RNDV_THRESH": thresh}
             if what != "stream" and thresh == "0":
                 found += over_both(f"capi edges, {what}, UCX_RNDV_THRESH={thresh}, ours", alone("edges", [what], more))
-            found += over_both(f"capi edges, {what}, UCX_RNDV_THRESH={thresh}", body_for("edges", [what], more), smoke=False)
+            found += over_both(f"capi edges, {what}, UCX_RNDV_THRESH={thresh}", body_for("edges", [what], more, ways=ONE_WAY), smoke=False)
     for what in ("tag", "am"):
         traced = {"UCX_LOG_LEVEL": "trace", "UCX_LOG_FILE": "/dev/null"}
         found += over_both(f"capi edges, {what}, every line of the log", alone("edges", [what], traced), smoke=False)
@@ -395,9 +405,9 @@ def tests():
     for scheme in ("get_zcopy", "put_zcopy", "get_ppln", "put_ppln", "rkey_ptr", "am"):
         thresh, way = {"UCX_RNDV_THRESH": "1000"}, {"UCX_RNDV_SCHEME": scheme}
         for name in ("truncation", "datatypes"):
-            found += over_both(f"capi {name}, UCX_RNDV_SCHEME={scheme}", body_for(name, (), thresh, way), smoke=False)
+            found += over_both(f"capi {name}, UCX_RNDV_SCHEME={scheme}", body_for(name, (), thresh, way, ONE_WAY), smoke=False)
     for tls in ("self,sysv", "self,posix"):
-        found += [Test(f"capi {name}", tls, body_for(name), smoke=False) for name in ("truncation", "datatypes", "am_keep")]
+        found += [Test(f"capi {name}", tls, body_for(name, ways=ONE_WAY), smoke=False) for name in ("truncation", "datatypes", "am_keep")]
     # Genuine UCX 1.22.0 crashes in gets of vectors, and writes behind the end in puts of some.
     for what in ("put", "get"):
         found += over_both(f"capi edges, {what}", alone("edges", [what]))
@@ -414,9 +424,11 @@ def tests():
         found += over_both(f"capi rndv, UCX_RNDV_SCHEME={scheme}", rendezvous(scheme))
         for name in ("tag_basic", "datatypes", "am_basic", "am_keep", "across", "rma_smoke"):
             more = {"UCX_RNDV_SCHEME": scheme, "UCX_RNDV_THRESH": "1000"}
-            found += over_both(f"capi {name}, UCX_RNDV_SCHEME={scheme}", body_for(name, more=more), smoke=False)
+            found += over_both(f"capi {name}, UCX_RNDV_SCHEME={scheme}", body_for(name, more=more, ways=ONE_WAY), smoke=False)
     for thresh in ("0", "1000", "inf"):
         for name in ("truncation", "datatypes", "am_basic", "am_keep"):
-            found += over_both(f"capi {name}, UCX_RNDV_THRESH={thresh}", body_for(name, more={"UCX_RNDV_THRESH": thresh}), smoke=False)
+            found += over_both(f"capi {name}, UCX_RNDV_THRESH={thresh}", body_for(name, more={"UCX_RNDV_THRESH": thresh}, ways=ONE_WAY), smoke=False)
     found += over_both("capi across, over 4 GiB", body_for("across", [str((4 << 30) + 12345)]), smoke=False)
+    for test in found:
+        test.light = re.match(r"capi (\w+)", test.name)[1] in LIGHT if test.name.startswith("capi ") else False
     return found

@@ -13,7 +13,14 @@ import time
 
 UCX_OBJECT = re.compile(r"/libuc(?:[ptsm]|x-rs|s_signal|[ptsm]_[a-z0-9_]+|[ptsm]-[0-9a-f]+)\.so")
 PR_SET_CHILD_SUBREAPER = 36
-ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def adopt():
+    """Orphans below this process become its children. (A forked process must say so again.)"""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+adopt()
 
 
 class Failure(Exception):

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Runs unmodified clients of UCX over a folder of libraries.
 
-usage: run.py [--smoke | --full] [--lib DIR] [--genuine DIR] [--tls sm|tcp|both] [--only TEXT]... [--list]
+usage: run.py [--smoke | --full] [--lib DIR] [--genuine DIR] [--tls sm|tcp|both] [--only TEXT]... [--jobs N] [--list]
 
 Each test has a time limit, and must prove from /proc/PID/maps that every process in it used the
 libraries of DIR and no other UCX. The last line is 'N passed, N failed, N skipped'."""
 import argparse
+import multiprocessing
 import os
 import shutil
 import signal
@@ -31,6 +32,8 @@ def parse():
     a.add_argument("--only", action="append", default=[], help="only tests whose name has this text")
     a.add_argument("--names", metavar="FILE", help="only tests that FILE names, in its order: lines such as --list prints")
     a.add_argument("--list", action="store_true", help="print the names of the tests")
+    a.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N",
+                   help="so many tests at once of those that keep one processor busy (default: the number of processors)")
     a.add_argument("--patience", type=float, default=float(os.environ.get("UCX_RS_TEST_PATIENCE", 1)), metavar="N",
                    help="every time limit N times as long, for a machine that does other work beside")
     a.add_argument("--logs", default=os.path.join(where.REPO, "build", "client-logs"), help="outputs of failed tests")
@@ -96,6 +99,55 @@ def keep_log(options, what, ctx, why):
     return path
 
 
+def run_one(options, t, scratch):
+    """Runs a test, says how it went, and returns the verdict."""
+    ctx = Context(os.path.abspath(options.lib), os.path.abspath(options.genuine), scratch, options.full)
+    start = time.monotonic()
+    try:
+        t.body(ctx, t.tls)
+        verdict, why = "ok", ctx.note
+    except Skip as e:
+        verdict, why = "skipped", str(e)
+    except Exception as e:  # a fault in a test is a failed test, and the others still run
+        why = str(e) if isinstance(e, proc.Failure) else f"{type(e).__name__}: {e}"
+        why += f"; output in {keep_log(options, label(t), ctx, why)}"
+        verdict = "FAILED"
+    finally:
+        proc.end_all(0.1)
+    print(f"{verdict:7} {label(t)} ({time.monotonic() - start:.1f} s){': ' + why if why else ''}", flush=True)
+    return verdict
+
+
+def side_by_side(options, tests, scratch, count):
+    """Runs light tests, several at once: each by the next runner that has nothing to do."""
+    fork = multiprocessing.get_context("fork")
+    taken, verdicts = fork.Value("i", 0), fork.Array("i", len(count))
+
+    def runner():
+        proc.adopt()
+        while True:
+            with taken:
+                mine, taken.value = taken.value, taken.value + 1
+            if mine >= len(tests):
+                return
+            verdict = run_one(options, tests[mine], scratch)
+            with verdicts:
+                verdicts[list(count).index(verdict)] += 1
+
+    runners = [fork.Process(target=runner) for _ in range(options.jobs)]
+    try:
+        for r in runners:
+            r.start()
+        for r in runners:
+            r.join()
+    finally:
+        proc.end_all()
+    for verdict, n in zip(count, verdicts):
+        count[verdict] += n
+    # A runner that ended before its time took its test with it.
+    count["FAILED"] += len(tests) - sum(verdicts)
+
+
 def main():
     options = parse()
     # Being told to stop ends the clients too: the exception passes through what cleans up.
@@ -115,22 +167,11 @@ def main():
     count = {"ok": 0, "FAILED": 0, "skipped": 0}
     scratch = tempfile.mkdtemp(prefix="ucx-rs-clients-")
     try:
+        if options.jobs > 1:
+            side_by_side(options, [t for t in tests if t.light], scratch, count)
+            tests = [t for t in tests if not t.light]
         for t in tests:
-            ctx = Context(os.path.abspath(options.lib), os.path.abspath(options.genuine), scratch, options.full)
-            start = time.monotonic()
-            try:
-                t.body(ctx, t.tls)
-                verdict, why = "ok", ctx.note
-            except Skip as e:
-                verdict, why = "skipped", str(e)
-            except Exception as e:  # a fault in a test is a failed test, and the others still run
-                why = str(e) if isinstance(e, proc.Failure) else f"{type(e).__name__}: {e}"
-                why += f"; output in {keep_log(options, label(t), ctx, why)}"
-                verdict = "FAILED"
-            finally:
-                proc.end_all(0.1)
-            count[verdict] += 1
-            print(f"{verdict:7} {label(t)} ({time.monotonic() - start:.1f} s){': ' + why if why else ''}", flush=True)
+            count[run_one(options, t, scratch)] += 1
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     print(f"{count['ok']} passed, {count['FAILED']} failed, {count['skipped']} skipped")

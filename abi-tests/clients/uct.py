@@ -192,4 +192,6 @@ def tests():
         found.append(Test(f"uct sleeps {tl}, long", None, alone("sleeps", "1.22.0", [tl, DEVICES[tl], "3000"], limit=300), smoke=False))
     # Genuine UCX 1.22.0 never tells a client of a refusal that comes late.
     found.append(Test("uct cm", None, alone("cm", "1.22.0", [])))
+    for test in found:
+        test.light = test.name.startswith(("uct ops", "uct bad", "uct refused", "uct limits", "uct kept"))
     return found

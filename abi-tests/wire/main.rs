@@ -5,7 +5,7 @@ mod corpus;
 mod flip;
 mod flipping;
 mod random;
-#[path = "../../fuzz/drive/wire.rs"]
+#[path = "../../fuzz/drive/wire/mod.rs"]
 mod wire;
 
 /// What is dropped is told by lines that nobody needs here.

@@ -1,9 +1,9 @@
-//! Every UCP message: see `drive/wire.rs`.
+//! Every UCP message: see `drive/wire/mod.rs`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../drive/wire.rs"]
+#[path = "../drive/wire/mod.rs"]
 mod wire;
 
 fuzz_target!(init: quiet(), |data: &[u8]| {

@@ -23,6 +23,18 @@ def adopt():
 adopt()
 
 
+CLONE_NEWNS, CLONE_NEWIPC, MS_REC, MS_PRIVATE = 0x20000, 0x8000000, 0x4000, 1 << 18
+
+
+def own_shared_memory():
+    """This process and those below it get a /dev/shm and SysV segments of their own, where it has the right: tests look
+    at what is left there, and other programs may be running."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    mount = lambda *args: libc.mount(*(a if a is None or isinstance(a, int) else a.encode() for a in args), None) == 0
+    return (libc.unshare(CLONE_NEWNS | CLONE_NEWIPC) == 0 and mount("none", "/", None, MS_REC | MS_PRIVATE)
+            and mount("tmpfs", "/dev/shm", "tmpfs", 0))
+
+
 class Failure(Exception):
     """A test found something wrong."""
 

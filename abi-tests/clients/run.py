@@ -153,6 +153,7 @@ def main():
     # Being told to stop ends the clients too: the exception passes through what cleans up.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     proc.patience = options.patience
+    proc.own_shared_memory()
     tests = named(options)
     if options.list:
         for t in tests:

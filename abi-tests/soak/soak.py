@@ -24,6 +24,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "abi-tests/clients"))
+import proc  # noqa: E402
+
 LIB = ROOT / "build/lib"
 LIMIT = 120
 OURS = re.compile(r"ucx_shm_posix_\d+_")
@@ -119,6 +122,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=60)
     args = parser.parse_args()
+    proc.own_shared_memory()
     end = time.monotonic() + args.minutes * 60
     passed = failed = 0
     with tempfile.TemporaryDirectory() as scratch:

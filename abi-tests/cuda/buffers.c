@@ -5,9 +5,7 @@
  *
  * The parent sends, puts and gets; the child works on DEVICE (0). */
 #define _GNU_SOURCE
-#include "pair.h"
-#include "driver.h"
-#include <sys/wait.h>
+#include "two.h"
 
 static const size_t sizes[] = {1, 100, 8192, 65536, 1000003, 5 << 20};
 enum { SIZES = sizeof sizes / sizeof *sizes, MOST = 5 << 20, AM = 3 };
@@ -67,25 +65,10 @@ static ucs_status_t on_am(void *arg, const void *header, size_t n, void *data, s
     return UCS_OK;
 }
 
-struct offer {
-    uint64_t at;
-    size_t len;
-    char key[1024];
-};
-
-static void both(void)
-{
-    char c = 0;
-    give(&c, 1);
-    take_either(fd, &c, 1, 1);
-}
-
 static void sender(void)
 {
-    struct offer o;
-    take_either(fd, &o, sizeof o, 1);
-    ucp_rkey_h key;
-    MUST(ucp_ep_rkey_unpack(A.ep, o.key, &key));
+    struct offer o = take_offer();
+    ucp_rkey_h key = unpack(&o);
     for (int i = 0; i < SIZES; i++) {
         size_t n = sizes[i];
         store(n, i);
@@ -112,17 +95,8 @@ static void sender(void)
 
 static void receiver(void)
 {
-    ucp_mem_map_params_t mp = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
-                               .address = mine, .length = MOST};
-    ucp_mem_h m;
-    MUST(ucp_mem_map(A.ctx, &mp, &m));
-    void *key;
-    struct offer o = {.at = (uintptr_t)mine};
-    MUST(ucp_rkey_pack(A.ctx, m, &key, &o.len));
-    HOLDS(o.len <= sizeof o.key);
-    memcpy(o.key, key, o.len);
-    ucp_rkey_buffer_release(key);
-    give(&o, sizeof o);
+    ucp_mem_h m = map_memory((uintptr_t)mine, MOST);
+    send_key(m, (uintptr_t)mine);
     for (int i = 0; i < SIZES; i++) {
         size_t n = sizes[i], length = 0;
         wipe();
@@ -162,11 +136,7 @@ int main(int argc, char **argv)
     if (argc < 2 || !strchr(argv[1], ',')) return 2;
     char *second = strchr(argv[1], ',');
     *second++ = 0;
-    int two[2];
-    HOLDS(socketpair(AF_UNIX, SOCK_STREAM, 0, two) == 0);
-    pid_t child = fork();
-    fd = two[child == 0];
-    close(two[child != 0]);
+    split();
     kind = child ? argv[1] : second;
     use_device(child || argc < 3 ? 0 : atoi(argv[2]));
     host = malloc(MOST);
@@ -176,22 +146,12 @@ int main(int argc, char **argv)
     ucp_am_handler_param_t h = {
         .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB, .id = AM, .cb = on_am};
     MUST(ucp_worker_set_am_recv_handler(A.w, &h));
-    char other[4096];
-    HOLDS(A.len <= sizeof other);
-    memcpy(other, A.addr, A.len);
-    give(other, sizeof other);
-    take(other, sizeof other);
-    connect_to(&A, (ucp_address_t *)other);
+    connect_both();
     if (child) sender();
     else receiver();
-    MUST(settled(ucp_ep_close_nbx(A.ep, &plain)));
-    both();
-    ucp_worker_release_address(A.w, A.addr);
-    ucp_worker_destroy(A.w);
+    close_both();
     ucp_cleanup(A.ctx);
-    if (!child) _exit(0);
-    int status;
-    HOLDS(waitpid(child, &status, 0) == child && status == 0);
+    end_both();
     printf("tag, stream, am, put, get of %d sizes: all bytes arrived\n", SIZES);
     return finish();
 }

@@ -5,23 +5,11 @@
  * The parent owns device memory and sends keys; the child uses them. At the end nothing of the
  * parent's is open in the child, and as much memory is free as before. */
 #define _GNU_SOURCE
-#include "pair.h"
-#include "driver.h"
+#include "two.h"
 #include <pthread.h>
 #include <signal.h>
-#include <sys/wait.h>
-
-/* Only the simulated driver has these; elsewhere they are null. */
-uint64_t cudasim_open(const char *kind) __attribute__((weak));
-uint64_t cudasim_calls(const char *name) __attribute__((weak));
 
 enum { SIZE = 4 << 20, KEYS = 4, THREADS = 4 };
-
-struct offer {
-    uint64_t at;
-    size_t len;
-    char key[1024];
-};
 
 static int seconds = 2;
 static const char *kind = "alloc"; /* of the owner's memory */
@@ -79,31 +67,11 @@ static void store(CUdeviceptr at, unsigned seed)
     CU(cuMemcpyHtoD_v2(at, host, SIZE));
 }
 
-static void send_key(ucp_mem_h m, CUdeviceptr at)
-{
-    void *key;
-    struct offer o = {.at = at};
-    MUST(ucp_rkey_pack(A.ctx, m, &key, &o.len));
-    HOLDS(o.len <= sizeof o.key);
-    memcpy(o.key, key, o.len);
-    ucp_rkey_buffer_release(key);
-    give(&o, sizeof o);
-}
-
-static ucp_mem_h map_memory(CUdeviceptr at)
-{
-    ucp_mem_map_params_t p = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
-                              .address = (void *)at, .length = SIZE};
-    ucp_mem_h m;
-    MUST(ucp_mem_map(A.ctx, &p, &m));
-    return m;
-}
-
 static void offer(int i, unsigned seed)
 {
     memory[i] = new_memory(i);
     store(memory[i], seed);
-    registered[i] = map_memory(memory[i]);
+    registered[i] = map_memory(memory[i], SIZE);
     send_key(registered[i], memory[i]);
 }
 
@@ -111,14 +79,6 @@ static void take_back(int i)
 {
     MUST(ucp_mem_unmap(A.ctx, registered[i]));
     free_of(i);
-}
-
-/* Progress until the other process says that it is there. */
-static void serve(void)
-{
-    char c;
-    take_either(fd, &c, 1, 1);
-    give(&c, 1);
 }
 
 static void keep_serving(void)
@@ -130,12 +90,6 @@ static void keep_serving(void)
         if (!ucp_worker_progress(A.w)) sched_yield();
     }
     give(&c, 1);
-}
-
-static void say_free(void)
-{
-    if (free_memory() == before) printf("free memory: as before\n");
-    else printf("free memory: %zu bytes less\n", before - free_memory());
 }
 
 static void owner(const char *part)
@@ -155,7 +109,7 @@ static void owner(const char *part)
     for (int i = 0; i < KEYS; i++) take_back(i);
     /* A key that outlives its endpoint is looked at when all is over. */
     if (pool) CU(cuMemPoolDestroy(pool));
-    if (strcmp(part, "alive")) say_free();
+    if (strcmp(part, "alive")) say_free(before);
     serve();
 }
 
@@ -163,24 +117,13 @@ static void owner(const char *part)
 
 static struct offer offers[KEYS];
 
-static ucp_rkey_h unpacked(int i)
-{
-    ucp_rkey_h key;
-    MUST(ucp_ep_rkey_unpack(A.ep, offers[i].key, &key));
-    return key;
-}
+static ucp_rkey_h unpacked(int i) { return unpack(&offers[i]); }
 
 static void read_all(CUdeviceptr to, ucp_rkey_h key, int i, unsigned seed)
 {
     MUST(settled(ucp_get_nbx(A.ep, (void *)to, SIZE, offers[i].at, key, &plain)));
     CU(cuMemcpyDtoH_v2(host, to, SIZE));
     HOLDS(same(host, SIZE, seed));
-}
-
-static uint64_t open_now(void) { return cudasim_open ? cudasim_open("opened") + cudasim_open("mapped") + cudasim_open("imported") : 0; }
-static void is_open(uint64_t n)
-{
-    if (cudasim_open && open_now() != n) DIE("%lu are open, not %lu", (unsigned long)open_now(), (unsigned long)n);
 }
 
 /* Calls that open, close or change something. */
@@ -271,7 +214,7 @@ static void again(CUdeviceptr to)
     ucp_rkey_h old = unpacked(0);
     read_all(to, old, 0, 0);
     meet();
-    take_either(fd, &offers[0], sizeof offers[0], 1);
+    offers[0] = take_offer();
     ucp_rkey_h key = unpacked(0);
     read_all(to, key, 0, 70);
     ucp_rkey_destroy(old);
@@ -349,8 +292,6 @@ static void many_threads(void)
     is_open(0);
 }
 
-void cudasim_fail(const char *name, uint64_t nth, int code) __attribute__((weak));
-
 static int errors;
 
 /* What is tried: whether it works or not, nothing is left open. */
@@ -374,7 +315,7 @@ static void fail_each(CUdeviceptr to)
     static const char *const all[] = {
         "cuIpcOpenMemHandle_v2", "cuIpcCloseMemHandle", "cuMemcpyAsync", "cuEventRecord", "cuEventQuery",
         "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2",
-        "cuDevicePrimaryCtxGetState", "cuPointerGetAttributes", "cuCtxGetCurrent", "cuCtxGetDevice"};
+        "cuDevicePrimaryCtxGetState", "cuPointerGetAttributes", "cuCtxGetCurrent", "cuCtxGetDevice", "cuCtxGetId"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         uint64_t made = cudasim_calls(all[i]);
         attempt(to, 0);
@@ -434,7 +375,7 @@ static void reader(const char *part)
     CUdeviceptr to;
     CU(cuMemAlloc_v2(&to, SIZE));
     meet();
-    for (int i = 0; i < KEYS; i++) take_either(fd, &offers[i], sizeof offers[i], 1);
+    for (int i = 0; i < KEYS; i++) offers[i] = take_offer();
     if (!strcmp(part, "never")) never(to);
     else if (!strcmp(part, "two")) two(to);
     else if (!strcmp(part, "in_flight")) in_flight(to);
@@ -468,43 +409,24 @@ int main(int argc, char **argv)
     if (argc < 2) return 2;
     if (argc > 2) seconds = atoi(argv[2]);
     if (argc > 3) kind = argv[3];
-    int s[2];
-    HOLDS(socketpair(AF_UNIX, SOCK_STREAM, 0, s) == 0);
-    pid_t child = fork();
-    fd = s[child == 0];
-    close(s[child != 0]);
+    split();
     use_device(0);
     features = UCP_FEATURE_RMA | UCP_FEATURE_TAG;
     if (!strcmp(argv[1], "threads")) threads = UCS_THREAD_MODE_MULTI;
     open_side(&A);
-    char other[4096];
-    HOLDS(A.len <= sizeof other);
-    memcpy(other, A.addr, A.len);
-    give(other, sizeof other);
-    take(other, sizeof other);
-    connect_to(&A, (ucp_address_t *)other);
+    connect_both();
     if (child) owner(argv[1]);
     else reader(argv[1]);
-    if (A.ep) MUST(settled(ucp_ep_close_nbx(A.ep, &plain)));
-    /* Both are in progress until both have closed. */
-    char c = 0;
-    give(&c, 1);
-    take_either(fd, &c, 1, 1);
-    ucp_worker_release_address(A.w, A.addr);
-    ucp_worker_destroy(A.w);
+    close_both();
     /* What was mapped goes with the endpoint, though its key is alive. */
     if (left) is_open(0);
     if (left) ucp_rkey_destroy(left);
     ucp_cleanup(A.ctx);
-    if (!child) {
-        is_open(0);
-        _exit(0);
-    }
-    int status;
-    HOLDS(waitpid(child, &status, 0) == child && status == 0);
+    if (!child) is_open(0);
+    end_both();
     if (!strcmp(argv[1], "alive")) {
         before += SIZE; /* the reader's own, which went with it */
-        say_free();
+        say_free(before);
     }
     return finish();
 }

@@ -4,21 +4,12 @@
  *
  * The parent owns device memory; the child makes lists of it. */
 #define _GNU_SOURCE
-#include "pair.h"
-#include "driver.h"
-#include <sys/wait.h>
+#include "two.h"
 #include <ucp/api/device/ucp_device_types.h>
 #include <ucp/api/device/ucp_host.h>
 
-uint64_t cudasim_open(const char *kind) __attribute__((weak));
-
 enum { SIZE = 1 << 20 };
 
-struct offer {
-    uint64_t at;
-    size_t len;
-    char key[1024];
-};
 /* What a device reads. */
 struct remote {
     uint16_t version, lanes;
@@ -36,33 +27,23 @@ static void owner(void)
     CU(cuMemAlloc_v2(&at, SIZE));
     fill(host, SIZE, 3);
     CU(cuMemcpyHtoD_v2(at, host, SIZE));
-    ucp_mem_map_params_t p = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
-                              .address = (void *)at, .length = SIZE};
-    ucp_mem_h m;
-    MUST(ucp_mem_map(A.ctx, &p, &m));
-    void *key;
-    struct offer o = {.at = at};
-    MUST(ucp_rkey_pack(A.ctx, m, &key, &o.len));
-    memcpy(o.key, key, o.len);
-    ucp_rkey_buffer_release(key);
-    give(&o, sizeof o);
+    ucp_mem_h m = map_memory(at, SIZE);
+    send_key(m, at);
     char c;
     take_either(fd, &c, 1, 1);
     MUST(ucp_mem_unmap(A.ctx, m));
     CU(cuMemFree_v2(at));
-    printf("free memory: %s\n", free_memory() == before ? "as before" : "less");
+    say_free(before);
     give(&c, 1);
 }
 
 static void reader(void)
 {
-    struct offer o;
     CUdeviceptr mine;
     CU(cuMemAlloc_v2(&mine, SIZE));
     give(host, 1);
-    take_either(fd, &o, sizeof o, 1);
-    ucp_rkey_h key;
-    MUST(ucp_ep_rkey_unpack(A.ep, o.key, &key));
+    struct offer o = take_offer();
+    ucp_rkey_h key = unpack(&o);
     ucp_device_mem_list_elem_t e[3];
     memset(e, 0, sizeof e);
     e[0].field_mask = e[2].field_mask = UCP_DEVICE_MEM_LIST_ELEM_FIELD_RKEY | UCP_DEVICE_MEM_LIST_ELEM_FIELD_EP |
@@ -92,9 +73,9 @@ static void reader(void)
     ucp_rkey_destroy(key);
     CU(cuMemcpyDtoH_v2(host, o.at + got.of[0].distance, SIZE));
     HOLDS(same(host, SIZE, 3));
-    if (cudasim_open) HOLDS(cudasim_open("opened") == 1);
+    is_open(1);
     ucp_device_mem_list_release(list);
-    if (cudasim_open) HOLDS(cudasim_open("opened") == 0);
+    is_open(0);
 
     /* Refused: nothing, and nothing but gaps. */
     p.num_elements = 0;
@@ -117,31 +98,15 @@ static void reader(void)
 
 int main(void)
 {
-    int s[2];
-    HOLDS(socketpair(AF_UNIX, SOCK_STREAM, 0, s) == 0);
-    pid_t child = fork();
-    fd = s[child == 0];
-    close(s[child != 0]);
+    split();
     use_device(0);
     features = UCP_FEATURE_RMA | UCP_FEATURE_TAG;
     open_side(&A);
-    char other[4096];
-    HOLDS(A.len <= sizeof other);
-    memcpy(other, A.addr, A.len);
-    give(other, sizeof other);
-    take(other, sizeof other);
-    connect_to(&A, (ucp_address_t *)other);
+    connect_both();
     if (child) owner();
     else reader();
-    MUST(settled(ucp_ep_close_nbx(A.ep, &plain)));
-    char c = 0;
-    give(&c, 1);
-    take_either(fd, &c, 1, 1);
-    ucp_worker_release_address(A.w, A.addr);
-    ucp_worker_destroy(A.w);
+    close_both();
     ucp_cleanup(A.ctx);
-    if (!child) _exit(0);
-    int status;
-    HOLDS(waitpid(child, &status, 0) == child && status == 0);
+    end_both();
     return finish();
 }

@@ -3,28 +3,15 @@
  *
  *     uct_keys */
 #define _GNU_SOURCE
-#include "capi.h"
-#include "driver.h"
-#include <sys/socket.h>
-#include <sys/wait.h>
+#include "two.h"
 #include <uct/api/uct.h>
 #include <uct/api/v2/uct_v2.h>
-
-uint64_t cudasim_open(const char *kind) __attribute__((weak));
-uint64_t cudasim_calls(const char *name) __attribute__((weak));
 
 enum { SIZE = 1 << 20, ROOM = 256 };
 
 static unsigned char host[SIZE];
 static uct_component_h component;
 static uct_md_h md;
-static int fd;
-
-static void meet(void)
-{
-    char c = 0;
-    HOLDS(write(fd, &c, 1) == 1 && read(fd, &c, 1) == 1);
-}
 
 static void open_md(void)
 {
@@ -42,11 +29,6 @@ static void open_md(void)
     MUST(uct_md_open(component, "cuda_ipc", config, &md));
     uct_config_release(config);
     uct_release_component_list(all);
-}
-
-static void is_open(uint64_t n)
-{
-    if (cudasim_open && cudasim_open("opened") != n) DIE("%lu are open", (unsigned long)cudasim_open("opened"));
 }
 
 static uct_rkey_bundle_t unpacked(const void *packed, uint64_t flags)
@@ -76,7 +58,7 @@ static void owner(void)
     meet();
     MUST(uct_md_mem_dereg(md, memh));
     CU(cuMemFree_v2(at));
-    printf("free memory: %s\n", free_memory() == before ? "as before" : "less");
+    say_free(before);
     meet();
 }
 
@@ -131,18 +113,12 @@ static void reader(void)
 
 int main(void)
 {
-    int s[2];
-    HOLDS(socketpair(AF_UNIX, SOCK_STREAM, 0, s) == 0);
-    pid_t child = fork();
-    fd = s[child == 0];
-    close(s[child != 0]);
+    split();
     use_device(0);
     open_md();
     if (child) owner();
     else reader();
     uct_md_close(md);
-    if (!child) _exit(0);
-    int status;
-    HOLDS(waitpid(child, &status, 0) == child && status == 0);
+    end_both();
     return finish();
 }

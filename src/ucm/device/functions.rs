@@ -3,6 +3,7 @@
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use super::opened;
 use crate::ucm::event::{Event, MemType};
 use crate::ucm::events::{MEM_TYPE_ALLOC, MEM_TYPE_FREE};
 use crate::ucm::handlers::Pass;
@@ -31,6 +32,12 @@ enum Does {
     AllocateRows,
     /// Gives the address in the first argument memory, as much as the second says.
     Map,
+    /// Writes an address of another process's memory to the first argument.
+    Import,
+    /// Ends a use of another process's memory.
+    Close,
+    /// Ends a context, and the memory that was in it.
+    EndContext,
     /// Frees what begins at the first argument.
     Free,
     /// The same, as many bytes as the second argument says.
@@ -69,6 +76,20 @@ unsafe fn around(original: &AtomicUsize, does: Does, arguments: Arguments) -> i3
             {
                 cache::note(region.base, region.len, region.info);
             }
+            code
+        }
+        Does::Import => {
+            let code = call();
+            if code == 0 {
+                // SAFETY: the function has written an address there.
+                opened::note(unsafe { address(a) });
+            }
+            code
+        }
+        Does::Close => opened::closing(a, call),
+        Does::EndContext => {
+            let code = call();
+            cache::doubt();
             code
         }
         Does::Map => {
@@ -141,7 +162,11 @@ macro_rules! functions {
                 name: $name,
                 hook: ($hook::hook as *const core::ffi::c_void).expose_provenance(),
                 original: &$hook::ORIGINAL,
-            },)*].into_iter()
+            },)* Function {
+                name: c"cuIpcOpenMemHandle_v2",
+                hook: (opened::hook as *const core::ffi::c_void).expose_provenance(),
+                original: &opened::ORIGINAL,
+            }].into_iter()
         }
     };
 }
@@ -172,6 +197,10 @@ functions! {
     map = c"cuMemMap" Does::Map;
     unmap = c"cuMemUnmap" Does::Unmap;
     free = c"cuMemFree_v2" Does::Free;
+    import = c"cuMemPoolImportPointer" Does::Import;
+    close = c"cuIpcCloseMemHandle" Does::Close;
+    end = c"cuCtxDestroy_v2" Does::EndContext;
+    reset = c"cuDevicePrimaryCtxReset_v2" Does::EndContext;
     free_ordered = c"cuMemFreeAsync" Does::Free;
     free_ordered_ptsz = c"cuMemFreeAsync_ptsz" Does::Free;
 }

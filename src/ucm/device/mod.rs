@@ -8,12 +8,15 @@
 #[cfg(target_arch = "x86_64")]
 mod decode;
 mod functions;
+mod opened;
 #[cfg(target_arch = "x86_64")]
 mod patch;
 
 use core::ffi::{CStr, c_void};
 
 use parking_lot::Mutex;
+
+pub use opened::of_size;
 
 use crate::ucs::config::Config;
 use crate::ucs::status::{Error, Result};
@@ -65,6 +68,9 @@ pub fn install() -> Result<()> {
     let found: Vec<(functions::Function, usize)> = functions::all()
         .filter_map(|function| Some((function, find(library, function.name)?)))
         .collect();
+    if let Some(range) = find(library, c"cuMemGetAddressRange_v2") {
+        opened::RANGE.store(range, core::sync::atomic::Ordering::Relaxed);
+    }
     // SAFETY: opened above. Whoever loaded it has it open still.
     unsafe { libc::dlclose(library) };
     change(&found)?;

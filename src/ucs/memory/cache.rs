@@ -105,6 +105,13 @@ pub fn forget(base: usize, len: usize) {
     regions.publish();
 }
 
+/// Any range may be gone without having been freed: what is in them is to be asked for anew.
+pub fn doubt() {
+    for (_, info) in REGIONS.write().0.values_mut() {
+        *info = Info::of(MemoryType::UNKNOWN);
+    }
+}
+
 /// Bytes of the range that begins at `base`, if one does.
 pub fn extent(base: usize) -> Option<usize> {
     REGIONS.read().0.get(&base).map(|(len, _)| *len)

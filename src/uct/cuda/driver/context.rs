@@ -77,6 +77,17 @@ impl Driver {
         Ok(id)
     }
 
+    /// Number of the context that is current in this thread.
+    pub fn current_id(&self) -> Result<Option<u64>, Error> {
+        let mut id = 0;
+        // SAFETY: room for the number; no handle stands for the current context.
+        let code = unsafe { (self.table.context_id)(core::ptr::null_mut(), &mut id) };
+        match code {
+            error::INVALID_CONTEXT | error::INVALID_VALUE | error::CONTEXT_IS_DESTROYED => Ok(None),
+            _ => self.check("cuCtxGetId", code).map(|()| Some(id)),
+        }
+    }
+
     /// The device's primary context, if the program has made it active.
     pub fn primary(&self, device: Device) -> Result<Option<Primary<'_>>, Error> {
         let (mut flags, mut active) = (0, 0);

@@ -13,7 +13,7 @@ pub(super) const INVALID_CONTEXT: i32 = 201;
 const ALREADY_MAPPED: i32 = 208;
 const PEER_ACCESS_UNSUPPORTED: i32 = 217;
 pub(super) const NOT_READY: i32 = 600;
-const CONTEXT_IS_DESTROYED: i32 = 709;
+pub(super) const CONTEXT_IS_DESTROYED: i32 = 709;
 const NOT_PERMITTED: i32 = 800;
 const NOT_SUPPORTED: i32 = 801;
 

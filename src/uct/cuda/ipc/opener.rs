@@ -10,6 +10,7 @@ use super::cache::{Allocation, Opener, Place};
 use super::wire::Handle;
 use crate::sys::hostid::host_ids;
 use crate::sys::pidfd;
+use crate::ucm::device::of_size;
 use crate::ucs::status::{Error, Result};
 use crate::uct::cuda::driver::{
     Borrowed, Device, Driver, Fabric, Mapped, MemHandle, Opened, Pool, PoolPointer,
@@ -20,6 +21,8 @@ pub struct Ours {
     driver: &'static Driver,
     /// Pools that something is open in. Those of one fabric handle are one.
     pools: Mutex<HashMap<Fabric, Weak<Pool>>>,
+    /// Numbers of the devices' primary contexts, when they were last used.
+    primaries: Mutex<HashMap<i32, u64>>,
 }
 
 /// Something open. The order of a pool's parts is that in which they are closed.
@@ -34,15 +37,33 @@ impl Ours {
         Ours {
             driver,
             pools: Mutex::default(),
+            primaries: Mutex::default(),
         }
     }
 
     /// In the device's primary context, which outlives those that programs create.
-    fn legacy(&self, device: Device, handle: [u8; 64]) -> Result<Open> {
+    fn legacy(&self, device: Device, handle: [u8; 64], len: usize) -> Result<Open> {
+        let handle = MemHandle::from_bytes(handle);
+        let open = || of_size(len, || self.driver.open(handle)).map(Open::Legacy);
+        if self.is_in_primary(device)? {
+            return open();
+        }
         let primary = self.driver.retain(device)?;
         let _here = self.driver.push(primary.context)?;
-        let opened = self.driver.open(MemHandle::from_bytes(handle))?;
-        Ok(Open::Legacy(opened))
+        let opened = open()?;
+        if let Some(id) = self.driver.current_id()? {
+            self.primaries.lock().insert(device.ordinal(), id);
+        }
+        Ok(opened)
+    }
+
+    /// Whether that is current already, as far as is known: numbers of contexts are used once.
+    fn is_in_primary(&self, device: Device) -> Result<bool> {
+        let known = self.primaries.lock().get(&device.ordinal()).copied();
+        match known {
+            Some(known) => Ok(self.driver.current_id()? == Some(known)),
+            None => Ok(false),
+        }
     }
 
     fn descriptor(&self, place: Place, fd: i32, len: usize) -> Result<Mapped<'static>> {
@@ -76,6 +97,9 @@ impl Ours {
 
     /// What was opened in a context that is gone went with it.
     fn close_legacy(&self, device: Device, opened: &mut Opened<'static>) -> Result<()> {
+        if self.is_in_primary(device)? {
+            return opened.end();
+        }
         match self.driver.primary(device)? {
             Some(primary) => {
                 let _here = self.driver.push(primary.context)?;
@@ -98,7 +122,7 @@ impl Opener for Ours {
         let len = usize::try_from(what.len).map_err(|_| Error::InvalidParam)?;
         match *handle {
             Handle::Nothing => Err(Error::Unreachable),
-            Handle::Legacy(bytes) => self.legacy(device, bytes),
+            Handle::Legacy(bytes) => self.legacy(device, bytes, len),
             Handle::Fabric(bytes) => self.driver.map_fabric(bytes, len, device).map(Open::Mapped),
             Handle::Pool { pool, pointer } => self.in_pool(device, pool, pointer),
             Handle::Descriptor { host, fd } if host == host_ids().boot => {

@@ -1,0 +1,125 @@
+/* Two processes of which the parent owns device memory and the child uses it: how they begin, how
+ * keys get across, and how they end. */
+#ifndef TWO_H
+#define TWO_H
+#include "pair.h"
+#include "driver.h"
+#include <sys/wait.h>
+
+/* Only the simulated driver has these; elsewhere they are null. */
+uint64_t cudasim_open(const char *kind) __attribute__((weak));
+uint64_t cudasim_calls(const char *name) __attribute__((weak));
+void cudasim_fail(const char *name, uint64_t nth, int code) __attribute__((weak));
+
+static pid_t child; /* 0 in the child */
+
+struct offer {
+    uint64_t at;
+    size_t len;
+    char key[1024];
+};
+
+static void split(void)
+{
+    int s[2];
+    HOLDS(socketpair(AF_UNIX, SOCK_STREAM, 0, s) == 0);
+    child = fork();
+    fd = s[child == 0];
+    close(s[child != 0]);
+}
+
+static void connect_both(void)
+{
+    char other[4096];
+    HOLDS(A.len <= sizeof other);
+    memcpy(other, A.addr, A.len);
+    give(other, sizeof other);
+    take(other, sizeof other);
+    connect_to(&A, (ucp_address_t *)other);
+}
+
+/* A barrier with progress. */
+static void both(void)
+{
+    char c = 0;
+    give(&c, 1);
+    take_either(fd, &c, 1, 1);
+}
+
+/* Progress until the other process says that it is there. */
+static void serve(void)
+{
+    char c;
+    take_either(fd, &c, 1, 1);
+    give(&c, 1);
+}
+
+static void send_key(ucp_mem_h m, uint64_t at)
+{
+    void *key;
+    struct offer o = {.at = at};
+    MUST(ucp_rkey_pack(A.ctx, m, &key, &o.len));
+    HOLDS(o.len <= sizeof o.key);
+    memcpy(o.key, key, o.len);
+    ucp_rkey_buffer_release(key);
+    give(&o, sizeof o);
+}
+
+static ucp_mem_h map_memory(uint64_t at, size_t n)
+{
+    ucp_mem_map_params_t p = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
+                              .address = (void *)at, .length = n};
+    ucp_mem_h m;
+    MUST(ucp_mem_map(A.ctx, &p, &m));
+    return m;
+}
+
+static struct offer take_offer(void)
+{
+    struct offer o;
+    take_either(fd, &o, sizeof o, 1);
+    return o;
+}
+
+static ucp_rkey_h unpack(const struct offer *o)
+{
+    ucp_rkey_h key;
+    MUST(ucp_ep_rkey_unpack(A.ep, o->key, &key));
+    return key;
+}
+
+/* How much less memory is free than before. */
+static void say_free(size_t before)
+{
+    size_t after = free_memory();
+    if (after == before) printf("free memory: as before\n");
+    else printf("free memory: %zu bytes less\n", before - after);
+}
+
+static uint64_t open_now(void)
+{
+    return cudasim_open ? cudasim_open("opened") + cudasim_open("mapped") + cudasim_open("imported") : 0;
+}
+
+static void is_open(uint64_t n)
+{
+    if (cudasim_open && open_now() != n) DIE("%lu are open, not %lu", (unsigned long)open_now(), (unsigned long)n);
+}
+
+/* Both are in progress until both have closed. */
+static void close_both(void)
+{
+    if (A.ep) MUST(settled(ucp_ep_close_nbx(A.ep, &plain)));
+    both();
+    ucp_worker_release_address(A.w, A.addr);
+    ucp_worker_destroy(A.w);
+}
+
+/* The child ends here. */
+static void end_both(void)
+{
+    int status;
+    if (!child) _exit(0);
+    HOLDS(waitpid(child, &status, 0) == child && status == 0);
+}
+#endif

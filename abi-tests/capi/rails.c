@@ -7,10 +7,7 @@
  *
  * DIR holds the socket by which the two meet, and the file `stop`. Prints counts, then "end". */
 #define _GNU_SOURCE
-#include "am.h"
-#include "pair.h"
-#include <sys/stat.h>
-#include <sys/un.h>
+#include "two_hosts.h"
 
 enum { DEPTH = 8, BIGGEST = 3 << 20, SLOTS = 16, SLOT = 1 << 20, AM_MSG = 3, TAG = 5, BACK = 6, OPS = 7 };
 static const size_t sizes[] = {8, 8, 8, 64, 1000, 4096, 8192, 20000, 70000, 300000, 1 << 20, BIGGEST};
@@ -35,27 +32,7 @@ static void check(const char *what, const uint64_t *b, size_t bytes, uint64_t se
         if (b[i] != seq * 0x9e3779b97f4a7c15ull + i) DIE("%s %lu of %zu bytes is wrong at %zu", what, seq, bytes, i * 8);
 }
 
-static int leaving; /* both are done: the other may go first */
 static void on_error(void *arg, ucp_ep_h ep, ucs_status_t s) { if (!leaving) DIE("endpoint error: %s", name(s)); }
-
-static void meet_at(const char *dir, int lead)
-{
-    struct sockaddr_un a = {.sun_family = AF_UNIX};
-    snprintf(a.sun_path, sizeof a.sun_path, "%s/meet", dir);
-    int s = socket(AF_UNIX, SOCK_STREAM, 0);
-    if (lead) {
-        HOLDS(bind(s, (void *)&a, sizeof a) == 0 && listen(s, 1) == 0);
-        fd = accept(s, NULL, NULL);
-    } else {
-        double end = now() + 20;
-        while (connect(s, (void *)&a, sizeof a)) {
-            if (now() > end) DIE("the other process does not come");
-            usleep(10000);
-        }
-        fd = s;
-    }
-    HOLDS(fd >= 0);
-}
 
 /* ---- requests that are under way ------------------------------------------------------------------- */
 
@@ -80,7 +57,6 @@ static void under_way(struct slot *s, ucs_status_ptr_t r)
     s->busy = 1;
 }
 
-static ucp_ep_h ep;
 static ucp_request_param_t none;
 
 /* ---- messages in order ----------------------------------------------------------------------------- */
@@ -204,16 +180,13 @@ static void follow(char *window, uint64_t *counter)
 
 /* ---- the leader -------------------------------------------------------------------------------------- */
 
-static void lead(const char *dir, const char *ops, uint64_t va, ucp_rkey_h rkey)
+static void lead(const char *ops, uint64_t va, ucp_rkey_h rkey)
 {
     struct slot out[OPS][DEPTH] = {0};
     uint64_t count[OPS] = {0}, seq = 1;
     static uint64_t results[DEPTH], operands[DEPTH];
     struct totals t = {0};
-    char stop[300];
-    struct stat st;
-    snprintf(stop, sizeof stop, "%s/stop", dir);
-    for (uint64_t round = 0; round % 64 || stat(stop, &st); round++) {
+    for (uint64_t round = 0; round % 64 || !heard("stop"); round++) {
         int op = strchr("taspgfn", ops[rnd(strlen(ops))]) - "taspgfn";
         struct slot *s = &out[op][count[op] % DEPTH];
         end_of(s);
@@ -304,53 +277,23 @@ int main(int argc, char **argv)
 {
     HOLDS(argc >= 4);
     int leads = !strcmp(argv[1], "lead");
+    dir = argv[2];
     rnd_state = strtoul(argv[3], 0, 0);
     features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM | UCP_FEATURE_RMA | UCP_FEATURE_AMO64;
-    open_side(&A);
-    meet_at(argv[2], leads);
-    size_t n;
-    give(&A.len, sizeof A.len);
-    give(A.addr, A.len);
-    take(&n, sizeof n);
-    ucp_address_t *theirs = malloc(n);
-    take(theirs, n);
-    ucp_ep_params_t p = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER,
-                         .address = theirs, .err_mode = (ucp_err_handling_mode_t)(argc > 5 ? atoi(argv[5]) : 2), .err_handler.cb = on_error};
-    MUST(ucp_ep_create(A.w, &p, &ep));
+    const ucp_address_t *theirs = find_each_other(leads);
+    open_ep(theirs, argc > 5 ? atoi(argv[5]) : 2, on_error);
     open_inbox(leads ? BACK : TAG);
     if (leads) {
-        uint64_t va, len;
-        take(&va, sizeof va);
-        take(&len, sizeof len);
-        void *packed = malloc(len);
-        take(packed, len);
-        ucp_rkey_h rkey;
-        MUST(ucp_ep_rkey_unpack(ep, packed, &rkey));
-        lead(argv[2], argc > 4 ? argv[4] : "taspgfn", va, rkey);
+        uint64_t va;
+        ucp_rkey_h rkey = take_window(&va);
+        lead(argc > 4 ? argv[4] : "taspgfn", va, rkey);
         ucp_rkey_destroy(rkey);
     } else {
         MUST(set_with(A.w, AM_MSG, am_come, NULL, 0));
         char *window = aligned_alloc(4096, SLOTS * SLOT + 4096);
         memset(window, 0, SLOTS * SLOT + 4096);
-        ucp_mem_map_params_t m = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH, .address = window,
-                                  .length = SLOTS * SLOT + 4096};
-        ucp_mem_h mem;
-        MUST(ucp_mem_map(A.ctx, &m, &mem));
-        void *packed;
-        size_t len;
-        MUST(ucp_rkey_pack(A.ctx, mem, &packed, &len));
-        uint64_t va = (uintptr_t)window, l = len;
-        give(&va, sizeof va);
-        give(&l, sizeof l);
-        give(packed, len);
+        give_window(window, SLOTS * SLOT + 4096);
         follow(window, (uint64_t *)(window + SLOTS * SLOT));
     }
-    /* Both go on until both are done: answers may still be on their way. */
-    char c = 0;
-    give(&c, 1);
-    take_either(fd, &c, 1, 1);
-    leaving = 1;
-    for (double end = now() + 0.3; now() < end;) ucp_worker_progress(A.w);
-    printf("end\n");
-    return 0;
+    return part();
 }

@@ -224,7 +224,10 @@ def stages(*arguments, devices=False, valgrind=False):
     return body
 
 
-def last_rail(kind):
+FAILOVER, PEER = "2", "1"
+
+
+def last_rail(kind, mode, busy):
     """All links are lost at once: every request ends, within the bound, once; then the same processes connect again."""
     def body(ctx, tls):
         if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
@@ -232,31 +235,35 @@ def last_rail(kind):
         binary = capi.program(ctx, "last_rail", "1.22.0")
         keepalive, detect = 0.5, 0.3
         env = where.environ(ctx.lib, tls, UCX_KEEPALIVE_INTERVAL=f"{keepalive}s", UCX_FAILOVER_DETECT_TIME=f"{detect}s",
-                            UCX_FAILOVER_RECOVERY_INTERVAL="50ms")
+                            UCX_FAILOVER_RECOVERY_INTERVAL="50ms", UCX_TCP_KEEPIDLE="1s", UCX_TCP_KEEPINTVL="1s", UCX_TCP_KEEPCNT="2")
         with Rails() as hosts:
             scratch = tempfile.mkdtemp(dir=ctx.scratch)
-            there = lambda name: os.path.exists(f"{scratch}/{name}")
-            run = [Watched([*hosts.on(h), binary, role, scratch], {**env, "UCX_NET_DEVICES": ",".join(f"{'ab'[h]}{n}" for n in range(LINKS))},
-                           f"{scratch}/{role}.log") for h, role in enumerate(("lead", "follow"))]
+            roles = ("lead", "follow")
+            both = lambda what: all(os.path.exists(f"{scratch}/{what}-{role}") for role in roles)
+            run = [Watched([*hosts.on(h), binary, role, scratch, mode, "busy" if busy else "idle"],
+                           {**env, "UCX_NET_DEVICES": ",".join(f"{'ab'[h]}{n}" for n in range(LINKS))},
+                           f"{scratch}/{role}.log") for h, role in enumerate(roles)]
             try:
-                until("traffic is under way", lambda: there("ready") and there("ready-too"), run)
+                until("traffic is under way", lambda: both("ready"), run)
                 time.sleep(0.2)
                 for link in range(LINKS):
                     hosts.down(link) if kind == "down" else hosts.drop(link)
                 killed = time.monotonic()
-                until("both have failed", lambda: there("failed-lead") and there("failed-follow"), run)
+                until("both have failed", lambda: both("failed"), run)
                 took = time.monotonic() - killed
                 for link in range(LINKS):
                     hosts.up(link) if kind == "down" else hosts.undrop(link)
                 open(f"{scratch}/again", "w").close()
             finally:
                 ends = [p.finish(60) for p in run]
-        said = "\n".join(f"--- status {rc}: {out}" for rc, out in ends)
-        ctx.last = Result(0, said + "\n" + "\n".join(tail(p.log) for p in run), False, {}, 0)
+                said = "\n".join(f"--- status {rc}: {out}" for rc, out in ends)
+                ctx.last = Result(0, said + "\n" + "\n".join(tail(p.log) for p in run), False, {}, 0)
         if any(rc != 0 or not out.rstrip().endswith("end") for rc, out in ends):
             raise Failure(said[-400:])
-        # Three keepalive intervals, two retransmissions, and 5 s for a machine that does other work.
-        bound = 3 * keepalive + 0.6 + 5
+        # README: three keepalive intervals, two retransmissions, and the time for which all are tried again; one more
+        # interval where nothing is under way; and 5 s for a machine that does other work.
+        # Error mode PEER: what UCX_TCP_KEEP* say, after one interval, or two retransmissions.
+        bound = (3 + (not busy)) * keepalive + 0.6 + detect + 5 if mode == FAILOVER else keepalive + 3 + 0.6 + 5
         ctx.note = f"all ended after {took:.1f} s; {'; '.join(out.splitlines()[-2] for _, out in ends)}"
         if took > bound:
             raise Failure(f"it took {took:.1f} s, the bound is {bound:.1f}")
@@ -285,7 +292,10 @@ def tests():
         for mode, name in (("0", "NONE"), ("1", "PEER"), ("2", "FAILOVER")):
             found.append(Test(f"two rails share {scheme}, {name}", "tcp", shared(mode, "taa", UCX_RNDV_SCHEME=scheme), smoke=mode != "1"))
     for kind in ("down", "drop"):
-        found.append(Test(f"the last rail, {kind}", "tcp", last_rail(kind)))
+        for busy in (True, False):
+            found.append(Test(f"the last rail, {kind}{'' if busy else ', idle'}", "tcp", last_rail(kind, FAILOVER, busy)))
+    for busy in (True, False):
+        found.append(Test(f"a host is lost, PEER{'' if busy else ', idle'}", "tcp", last_rail("down", PEER, busy)))
     for name, ops in (("tag", "t"), ("am", "a"), ("stream", "s"), ("put and get", "pg"), ("atomics", "fn")):
         found.append(Test(f"rails, 50 kills, {name}", "tcp", kills(50, ops), smoke=False))
     for thresh in ("0", "inf"):

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 
+use super::Vitals;
 use crate::ucs::status::{Error, Result};
 
 /// What to connect to.
@@ -39,22 +40,6 @@ pub struct IoVec {
 pub struct IoVecMut {
     pub ptr: *mut u8,
     pub len: usize,
-}
-
-/// See [`Ep::vitals`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Vitals {
-    /// The peer's end has answered, and is connected.
-    pub up: bool,
-    /// It has answered; it may have closed since.
-    pub answered: bool,
-    /// Something was sent that the peer's host has not acknowledged. What a peer can't take because
-    /// it doesn't read does not count.
-    pub unacked: bool,
-    /// Bytes that it has acknowledged so far.
-    pub acked: u64,
-    /// How often in a row the oldest of the others was sent again.
-    pub retransmits: u32,
 }
 
 /// What [`Ep::let_go`] is about.
@@ -165,6 +150,12 @@ pub trait Ep: Any {
     /// While the peer's host has not answered, the way is not waited for long: whoever asks for this
     /// has another one. It fails with `EndpointTimeout` then.
     fn hurry(&self) {}
+
+    /// As [`Ep::check`], for who is to be told of a failure. A peer whose host has gone without a word,
+    /// though nothing is under way to it, is found within a time that the transport documents.
+    fn check_host(&self) -> Result<()> {
+        self.check()
+    }
 
     /// What the kernel knows of the way, where it is the kernel that keeps it.
     fn vitals(&self) -> Option<Vitals> {

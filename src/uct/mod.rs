@@ -26,8 +26,9 @@ pub mod scopy;
 pub mod self_;
 pub mod sm;
 pub mod tcp;
+pub mod vitals;
 
-pub use ep::{Ep, EpParams, IoVec, IoVecMut, Post, Vitals, Which};
+pub use ep::{Ep, EpParams, IoVec, IoVecMut, Post, Which};
 pub use gate::Gate;
 pub use iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, IfaceParams, PerfAttr, Place};
 pub use lease::Lease;
@@ -35,6 +36,7 @@ pub use md::{
     AllocRequest, Component, Detected, DeviceKind, DeviceMemory, Md, MdAttr, MemoryTypes,
     Registration, Shared, SharedMemory, TlDevice, Unpack, UnpackedKey,
 };
+pub use vitals::{Stall, Vitals};
 
 /// Active message ids are below this.
 pub const AM_ID_MAX: u8 = 32;

@@ -36,7 +36,8 @@ impl Endpoint {
     pub fn check_peer(&self) -> Result<()> {
         let lane = self.config().lanes.keepalive.unwrap_or_default();
         match self.lanes().get(usize::from(lane)) {
-            Some(lane) => lane.check(),
+            Some(lane) if self.error_mode() == ErrorMode::None => lane.check(),
+            Some(lane) => lane.check_host(),
             None => Ok(()),
         }
     }

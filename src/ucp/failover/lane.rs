@@ -1,5 +1,7 @@
 //! What protocols call: a lane like any other.
 
+use std::time::Instant;
+
 use smallvec::SmallVec;
 
 use super::kept::{Kept, Label};
@@ -193,6 +195,13 @@ impl Ep for Reliable {
             }
         }
         found
+    }
+
+    /// Something is said by every lane if nothing was for an interval: a lane that leads nowhere is
+    /// found by what is sent on it.
+    fn check_host(&self) -> Result<()> {
+        self.probe(Instant::now());
+        self.check()
     }
 
     /// Alive if any lane is.

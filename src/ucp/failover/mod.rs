@@ -61,6 +61,8 @@ struct Settings {
     detect_last: Duration,
     /// Dead lanes are tried again after this.
     recovery: Duration,
+    /// Every lane is tried after this.
+    probe: Duration,
     /// Lanes that share large transfers.
     rails: usize,
     /// Bytes of messages that wait for their acknowledgement.
@@ -74,10 +76,16 @@ impl Settings {
             Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
         };
         let detect = time("FAILOVER_DETECT_TIME").max(Duration::from_millis(100));
+        let keepalive = time("KEEPALIVE_INTERVAL");
         Settings {
             detect,
-            detect_last: time("KEEPALIVE_INTERVAL").saturating_mul(3).max(detect),
+            detect_last: keepalive.saturating_mul(3).max(detect),
             recovery: time("FAILOVER_RECOVERY_INTERVAL").max(Duration::from_millis(10)),
+            probe: match keepalive.is_zero() {
+                true => Duration::MAX,
+                // Who asks comes once in an interval, about.
+                false => keepalive / 2,
+            },
             rails: (config.uint("MAX_RNDV_RAILS") as usize).max(1),
             buffer: config.size("FAILOVER_BUFFER").max(64 << 10),
         }
@@ -120,6 +128,7 @@ pub struct Reliable {
     lost: Cell<bool>,
     /// Since when there is no lane, and what the last one ended with: others are tried for a while.
     forlorn: Cell<Option<(Instant, Error)>>,
+    last_probe: Cell<Instant>,
     settings: Settings,
 }
 
@@ -159,6 +168,7 @@ impl Reliable {
             peer_closed: Cell::new(false),
             lost: Cell::new(false),
             forlorn: Cell::new(None),
+            last_probe: Cell::new(Instant::now()),
             settings,
         });
         reliable.open_all(worker)?;

@@ -14,7 +14,7 @@ use crate::ucp::wire::{am, wireup};
 use crate::ucp::worker::Worker;
 use crate::ucp::worker::tally::{Tally, up};
 use crate::ucs::status::{Error, Result};
-use crate::uct::{Ep, EpParams, IfaceCaps, Post, Vitals};
+use crate::uct::{Ep, EpParams, IfaceCaps, Post, Stall};
 
 /// A lane that has not answered for this long since it was opened is given up.
 const TRY_TIME: Duration = Duration::from_secs(5);
@@ -47,27 +47,6 @@ pub struct Rail {
     failures: Cell<u32>,
     /// It was lost, and isn't in use again yet.
     was_lost: Cell<bool>,
-}
-
-/// For how long nothing has moved.
-#[derive(Clone, Copy, Default)]
-struct Stall {
-    since: Option<Instant>,
-    acked: u64,
-}
-
-impl Stall {
-    /// Takes a look. How long the kernel has sent the same bytes again and again.
-    fn look(&mut self, vitals: Vitals, now: Instant) -> Duration {
-        let moving = vitals.up && (!vitals.unacked || vitals.retransmits < 2);
-        if moving || self.acked != vitals.acked || self.since.is_none() {
-            *self = Stall {
-                since: Some(now),
-                acked: vitals.acked,
-            };
-        }
-        self.since.map_or(Duration::ZERO, |since| now - since)
-    }
 }
 
 impl Rail {
@@ -293,6 +272,16 @@ impl Reliable {
         }
     }
 
+    /// Says something by every lane, if it is time: what is not acknowledged tells of its death.
+    pub(super) fn probe(&self, now: Instant) {
+        if now - self.last_probe.get() < self.settings.probe {
+            return;
+        }
+        self.last_probe.set(now);
+        let acks = self.link.borrow().received();
+        self.say_everywhere(&Say::Acks { acks, want: false });
+    }
+
     /// Looks whether lanes still lead anywhere, and opens those that are gone.
     pub(super) fn look_at_lanes(&self, worker: &Worker, now: Instant) {
         self.wary.set(false);
@@ -360,57 +349,5 @@ impl Reliable {
     pub(super) fn is_maimed(&self) -> bool {
         let link = self.link.borrow();
         (0..self.rails.len() as u8).any(|lane| link.lanes.live(lane).is_none())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const UP: Vitals = Vitals {
-        up: true,
-        answered: true,
-        unacked: true,
-        acked: 5,
-        retransmits: 3,
-    };
-
-    #[test]
-    fn only_bytes_that_are_sent_again_and_again_are_a_stall() {
-        let start = Instant::now();
-        let at = |ms| start + Duration::from_millis(ms);
-        let stuck = |second: Vitals| {
-            let mut stall = Stall::default();
-            stall.look(UP, at(0));
-            stall.look(UP, at(500));
-            stall.look(second, at(1000)).as_millis()
-        };
-        assert_eq!(stuck(UP), 1000);
-        // A peer that does not read: its host acknowledges, nothing is outstanding.
-        assert_eq!(
-            stuck(Vitals {
-                unacked: false,
-                ..UP
-            }),
-            0
-        );
-        assert_eq!(stuck(Vitals { acked: 6, ..UP }), 0);
-        // One lost packet.
-        assert_eq!(
-            stuck(Vitals {
-                retransmits: 1,
-                ..UP
-            }),
-            0
-        );
-    }
-
-    #[test]
-    fn a_lane_that_never_connects_is_stuck() {
-        let start = Instant::now();
-        let mut stall = Stall::default();
-        stall.look(Vitals::default(), start);
-        let later = start + Duration::from_secs(2);
-        assert_eq!(stall.look(Vitals::default(), later).as_secs(), 2);
     }
 }

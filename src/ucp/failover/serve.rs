@@ -58,7 +58,7 @@ impl Reliable {
     }
 
     /// True if any lane took it.
-    fn say_everywhere(&self, say: &Say) -> bool {
+    pub(super) fn say_everywhere(&self, say: &Say) -> bool {
         let lanes = self.rails.iter().filter_map(|rail| rail.lane());
         lanes.filter(|lane| self.say_on(&**lane, say)).count() != 0
     }

@@ -345,4 +345,11 @@ impl Ep for Attempts {
             _ => Ok(()),
         }
     }
+
+    fn check_host(&self) -> Result<()> {
+        match self.lane() {
+            Some(ep) if self.is_proven() => ep.check_host(),
+            _ => Ok(()),
+        }
+    }
 }

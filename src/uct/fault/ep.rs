@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use crate::ucs::status::{Error, Result};
-use crate::uct::ep::{Ep, IoVec, IoVecMut, Post, Vitals, Which};
+use crate::uct::{Ep, IoVec, IoVecMut, Post, Vitals, Which};
 
 use super::plan::Fate;
 use super::{Shared, Told, name_of};
@@ -56,6 +56,14 @@ impl Lane {
 
     fn inner(&self) -> Option<Rc<dyn Ep>> {
         self.inner.borrow().clone()
+    }
+
+    fn check_by(&self, ask: impl Fn(&dyn Ep) -> Result<()>) -> Result<()> {
+        match (self.dead.get(), self.inner()) {
+            (Some(error), _) => Err(error),
+            (None, Some(inner)) => ask(&*inner),
+            (None, None) => Ok(()),
+        }
     }
 
     /// An operation has ended.
@@ -331,11 +339,11 @@ impl Ep for FaultEp {
     }
 
     fn check(&self) -> Result<()> {
-        match (self.0.dead.get(), self.0.inner()) {
-            (Some(error), _) => Err(error),
-            (None, Some(inner)) => inner.check(),
-            (None, None) => Ok(()),
-        }
+        self.0.check_by(|inner| inner.check())
+    }
+
+    fn check_host(&self) -> Result<()> {
+        self.0.check_by(|inner| inner.check_host())
     }
 }
 

@@ -85,6 +85,16 @@ impl TcpConfig {
             bind_source: config.ternary("TCP_EP_BIND_SRC_ADDR"),
         })
     }
+
+    /// For how long a peer's host may be silent. `None`: for ever.
+    pub fn longest_silence(&self) -> Option<Duration> {
+        // What Linux does without being told.
+        const PROBES: u32 = 9;
+        let probes = self
+            .keepintvl?
+            .saturating_mul(self.keepcnt.unwrap_or(PROBES));
+        self.keepidle?.checked_add(probes)
+    }
 }
 
 fn segment(config: &Config, name: &str) -> Result<usize> {

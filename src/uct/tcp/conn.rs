@@ -10,6 +10,7 @@ use std::time::Instant;
 use socket2::Socket;
 
 use crate::ucs::status::Error;
+use crate::uct::Stall;
 
 use super::rx::Rx;
 use super::tx::TxQueue;
@@ -76,6 +77,12 @@ pub struct Conn {
     pub last_reads: Cell<u32>,
     /// It ends when its link goes down.
     pub watched: Cell<bool>,
+    /// The kernel asks the peer's host now and then whether it is there.
+    pub kept_alive: Cell<bool>,
+    /// Only where [`Shared::check_host`] found something that doesn't move.
+    ///
+    /// [`Shared::check_host`]: super::iface::Shared::check_host
+    pub stall: RefCell<Option<Box<Stall>>>,
     pub retries: Cell<u32>,
     /// When to act in `Backoff` and `WaitPeer`.
     pub deadline: Cell<Option<Instant>>,
@@ -118,6 +125,8 @@ impl Conn {
             send_error: Cell::new(None),
             last_reads: Cell::new(0),
             watched: Cell::new(false),
+            kept_alive: Cell::new(false),
+            stall: RefCell::new(None),
             retries: Cell::new(0),
             deadline: Cell::new(None),
             max_message: Cell::new(0),

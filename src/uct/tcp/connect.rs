@@ -211,9 +211,15 @@ impl Shared {
         if config.user_timeout.is_some() {
             let _ = socket.set_tcp_user_timeout(config.user_timeout);
         }
-        let (Some(idle), Some(interval), true) =
-            (config.keepidle, config.keepintvl, self.params.err_handling)
-        else {
+        if self.params.err_handling {
+            self.keep_alive(socket);
+        }
+    }
+
+    /// The kernel asks the peer's host whether it is there when nothing has been heard for long.
+    pub fn keep_alive(&self, socket: &Socket) {
+        let config = &self.config;
+        let (Some(idle), Some(interval)) = (config.keepidle, config.keepintvl) else {
             return;
         };
         let second = Duration::from_secs(1);

@@ -178,7 +178,12 @@ impl Ep for TcpEp {
         self.shared.let_go(&self.conn, which)
     }
 
-    /// The kernel's keepalive watches what is connected; a peer that has closed is tried again.
+    fn check_host(&self) -> Result<()> {
+        self.shared.check_host(&self.conn)?;
+        self.check()
+    }
+
+    /// A peer that has closed is tried again.
     fn check(&self) -> Result<()> {
         match self.conn.state.get() {
             State::Failed(error) => Err(error),

@@ -466,6 +466,8 @@ impl Shared {
         conn.fd.set(-1);
         conn.ready.set(false);
         conn.want_write.set(false);
+        conn.kept_alive.set(false);
+        conn.stall.take();
         drop(socket);
     }
 }

@@ -1,10 +1,11 @@
 //! Whether a connection still leads anywhere, for those who have another one.
 
 use std::rc::Rc;
+use std::time::Instant;
 
 use crate::sys::netlink::LinkEvents;
 use crate::sys::{epoll, net, netdev};
-use crate::ucs::status::Error;
+use crate::ucs::status::{Error, Result};
 use crate::ucs_diag;
 use crate::uct::Vitals;
 
@@ -67,6 +68,33 @@ impl Shared {
             }
             _ => self.fail(conn, error),
         }
+    }
+
+    /// As `Ep::check_host`. The kernel looks after what is silent. What it has sent and nobody
+    /// acknowledges it goes on sending for a quarter of an hour, so that is looked at here.
+    pub fn check_host(&self, conn: &Conn) -> Result<()> {
+        let (State::Up, Some(longest)) = (conn.state.get(), self.config.longest_silence()) else {
+            return Ok(());
+        };
+        if !conn.kept_alive.replace(true)
+            && let Some(socket) = &*conn.socket.borrow()
+        {
+            self.keep_alive(socket);
+        }
+        let Some(vitals) = Shared::vitals(conn) else {
+            return Ok(());
+        };
+        let mut stall = conn.stall.borrow_mut();
+        if !vitals.unacked {
+            *stall = None;
+            return Ok(());
+        }
+        let stuck = stall.get_or_insert_default().look(vitals, Instant::now());
+        if stuck < longest {
+            return Ok(());
+        }
+        ucs_diag!("{conn}: the peer's host has not answered for {stuck:?}");
+        Err(Error::EndpointTimeout)
     }
 
     /// As `Ep::vitals`.

@@ -100,7 +100,7 @@ unsafe extern "C" fn ep_check(
     }
     match ep.connected() {
         Ok(tl) => {
-            if let Err(error) = tl.check() {
+            if let Err(error) = tl.check_host() {
                 ep.fail_soon(error);
             }
             Status::OK

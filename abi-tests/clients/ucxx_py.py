@@ -9,7 +9,8 @@ from tests import Skip, Test, succeeded
 
 PYTHON = os.path.join(where.DEPS, "ucxx", "bin", "python")
 PROGRAMS = os.path.join(where.HERE, "ucxx_py")
-# What of it takes a GPU, and is not tested on memory of the host.
+# What of it takes a GPU, and is not tested on memory of the host. Buffers on devices that the program
+# itself allocates are tested on a simulated driver (abi-tests/cuda).
 NEEDS_A_GPU = ["rmm buffers", "cupy arrays", "benchmark cudf_merge", "CUDA allocators of active messages"]
 
 

@@ -21,6 +21,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE.parent / "sim" / "cuda"))
 import build  # noqa: E402
+import python_clients  # noqa: E402
+import under_mpi  # noqa: E402
 
 DEPS = Path(os.environ.get("UCX_RS_DEPS", ROOT / ".deps"))
 INCLUDE = DEPS / "libucx" / "include"
@@ -458,6 +460,95 @@ def test_rendezvous_by_opened_memory(room):
         balanced(report)
 
 
+# ---- under MPI ------------------------------------------------------------------------------------
+
+
+def in_mpi(room, name):
+    flags = [f"-I{HERE.parent / 'clients' / 'mpi'}", f"-I{INCLUDE}", f"-L{GENUINE / 'lib'}", "-lucp", "-lucs", "-lm"]
+    flags += [f"-L{build.LIB}", "-l:libcuda.so.1", "-Wl,--allow-shlib-undefined"]
+    return under_mpi.UnderMpi(room, under_mpi.MPIS[name], flags)
+
+
+def ended_well(result, ranks=2):
+    """All that was opened is closed when MPI has ended, in every rank."""
+    out, reports = result
+    check("ok end" in out and len(reports) == ranks, f"{len(reports)} reports: {out[-1500:]}")
+    for report in reports:
+        balanced(facts(report))
+    return out
+
+
+def buffers_in_mpi(room, names, ranks):
+    for name in names:
+        mpi = in_mpi(room, name)
+        for tls in (under_mpi.FAST, under_mpi.SLOW):
+            out = ended_well(mpi.run(room.ours, tls, "buffers", ranks=ranks), ranks)
+            check("ok buffers" in out, f"{name} {tls}: {out[-1500:]}")
+
+
+def keys_in_mpi(room, names, size, rounds, **env):
+    for name in names:
+        mpi = in_mpi(room, name)
+        for how in ("get", "ptr", "never"):
+            out = ended_well(mpi.run(room.ours, under_mpi.FAST, how, size, rounds, **env))
+            check("free memory: as before" in out, f"{name} {how}: {out[-1500:]}")
+
+
+def test_buffers_in_mpi(room):
+    buffers_in_mpi(room, ["openmpi-4.1.4"], 2)
+
+
+def test_keys_in_mpi(room):
+    keys_in_mpi(room, ["openmpi-4.1.4"], 4 << 20, 20)
+
+
+def test_genuine_leaks_in_mpi(room):
+    """The same program on genuine UCX 1.22.0."""
+    out, _ = in_mpi(room, "openmpi-4.1.4").run(GENUINE / "lib", under_mpi.FAST, "get", 4 << 20, 20)
+    check("round 0: 4194304 bytes of memory less" in out, f"no leak? {out[-1500:]}")
+
+
+def long_test_buffers_in_mpi(room):
+    buffers_in_mpi(room, under_mpi.MPIS, 4)
+
+
+def long_test_keys_in_mpi(room):
+    keys_in_mpi(room, under_mpi.MPIS, 1 << 20, 1000)
+    keys_in_mpi(room, ["openmpi-4.1.4", "openmpi-5.0.11"], 1 << 30, 1)
+    keys_in_mpi(room, ["openmpi-5.0.11"], 1 << 20, 20, CUDASIM_DEVICES="1")
+
+
+# ---- other clients ----------------------------------------------------------------------------------
+
+
+def client_on_devices(room, run, tls, cases, full=False):
+    """Buffers on devices in a client that was built for genuine UCX."""
+    said, reports = run(room, room.ours, tls, full=full)
+    check(sum(line.startswith("ok ") for line in said.splitlines()) >= cases, f"{tls}: {said[-1500:]}")
+    check(len(reports) == 2, f"{tls}: {len(reports)} reports")
+    for report in reports:
+        report = facts(report)
+        balanced(report)
+        check(report["open device"] == 0, f"{report}")
+
+
+def test_ucxx(room):
+    client_on_devices(room, python_clients.ucxx, python_clients.FAST, 7)
+
+
+def test_nixl(room):
+    client_on_devices(room, python_clients.nixl, python_clients.FAST, 4)
+
+
+def long_test_other_clients(room):
+    for tls in (python_clients.FAST, python_clients.SLOW):
+        client_on_devices(room, python_clients.ucxx, tls, 7, full=True)
+        client_on_devices(room, python_clients.nixl, tls, 4, full=True)
+
+
+# ---- threads --------------------------------------------------------------------------------------
+
+
 def threads(room, seconds):
     program = room.compile("keys")
     for env in ({}, {"UCX_CUDA_IPC_CACHE_MAX_REGIONS": "2"}):
@@ -493,7 +584,7 @@ def main():
                 run(room)
                 passed += 1
                 print(f"ok     {name} ({time.monotonic() - start:.1f} s)", flush=True)
-            except Failure as failure:
+            except (Failure, under_mpi.proc.Failure) as failure:
                 failed += 1
                 print(f"FAILED {name}: {failure}", flush=True)
             except Exception:

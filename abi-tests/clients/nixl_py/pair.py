@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""NIXL's UCX backend between two processes: registered DRAM, writes and reads of 8 B to 16 MiB, each
+"""NIXL's UCX backend between two processes: registered DRAM, or memory of a CUDA device, writes and reads of 8 B to 16 MiB, each
 byte checked, lists of many blocks, notifications, and the peer's death.
 
-    pair.py [--threads N] [--no-progress-thread] [--full] [--death]
+    pair.py [--threads N] [--no-progress-thread] [--full] [--death] [--device]
 
 The other process is started by this one. Prints 'ok NAME' per case, and 'end' last."""
 import argparse
@@ -20,6 +20,7 @@ import numpy as np
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "ucxx_py"))
 
 from common import expect, pattern, say  # noqa: E402
+from device import DeviceArray  # noqa: E402
 
 import nixl_cu12 as nixl  # noqa: E402
 
@@ -45,9 +46,10 @@ class Agent:
         self.agent = nixl.nixl_agent(name, config)
         if "UCX" not in self.agent.backends:
             raise AssertionError("no UCX backend")
-        self.buffer = np.zeros(size, dtype=np.uint8)
-        self.base = self.buffer.ctypes.data
-        self.registered = self.agent.register_memory([(self.base, size, 0, "")], "DRAM")
+        self.kind = "VRAM" if options.device else "DRAM"
+        self.buffer = DeviceArray(size) if options.device else np.zeros(size, dtype=np.uint8)
+        self.base = self.buffer.at if options.device else self.buffer.ctypes.data
+        self.registered = self.agent.register_memory([(self.base, size, 0, "")], self.kind)
         self.peer = None
         self.notes = []  # that came and were not asked for yet
 
@@ -61,7 +63,7 @@ class Agent:
         self.peer = name.decode() if isinstance(name, bytes) else name
 
     def blocks(self, base, blocks):
-        return self.agent.get_xfer_descs([(base + offset, size, 0) for offset, size in blocks], "DRAM")
+        return self.agent.get_xfer_descs([(base + offset, size, 0) for offset, size in blocks], self.kind)
 
     def transfer(self, kind, blocks, theirs, message=b""):
         """Moves these blocks, which have the same places on both sides."""
@@ -154,6 +156,7 @@ def main():
     p.add_argument("--no-progress-thread", action="store_true")
     p.add_argument("--full", action="store_true")
     p.add_argument("--death", action="store_true", help="the target is killed")
+    p.add_argument("--device", action="store_true", help="memory of the first CUDA device")
     p.add_argument("--target", action="store_true")
     options = p.parse_args()
     signal.alarm(110)
@@ -214,9 +217,9 @@ def work(a, theirs, told, options):
         a.transfer("READ", blocks, theirs, b"read")
         told("read")
         whole = pattern(count * (size + 60), 9)
+        got = a.buffer[:count * (size + 60)]  # of a device it is a copy
         for at, n in blocks:
-            same = np.array_equal(a.buffer[at:at + n], whole[at:at + n])
-            if not same or (a.buffer[at + n:at + n + 60] != 255).any():
+            if not np.array_equal(got[at:at + n], whole[at:at + n]) or (got[at + n:at + n + 60] != 255).any():
                 raise AssertionError(f"block at {at} of {count} x {size} is wrong")
         a.buffer[:count * (size + 60)] = pattern(count * (size + 60), 10)
         a.transfer("WRITE", [(0, count * (size + 60))], theirs, f"wrote {count * (size + 60)} 10".encode())

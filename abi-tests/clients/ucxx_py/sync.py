@@ -3,8 +3,9 @@
 buffers at once, cancelling, truncation, and the peer's close and death.
 
     sync.py [--mode blocking|polling|thread|thread-polling] [--connect listener|address]
-            [--no-errors] [--full]
+            [--no-errors] [--full] [--device]
 
+--device: buffers are on a CUDA device, in the cases where ucxx allocates none itself (that takes rmm).
 Client and server run the same cases in step; each case prints 'ok NAME', the last line is 'end'."""
 import argparse
 import signal
@@ -15,6 +16,7 @@ import common
 import numpy as np
 import ucxx._lib.libucxx as ucx
 from common import expect, pattern, say
+from device import DeviceArray
 from ucxx._lib.arr import Array
 from ucxx import exceptions
 
@@ -58,15 +60,22 @@ class Side:
     def tag(self, number, mine):
         return ucx.UCXXTag(number | (1 << 63 if self.server == mine else 0))
 
+    def empty(self, size):
+        return DeviceArray(size) if self.options.device else np.zeros(size, dtype=np.uint8)
+
     def data(self, size, seed):
-        self.kept.append(Array(pattern(size, seed)))
+        data = pattern(size, seed)
+        if self.options.device:
+            whole, data = data, DeviceArray(size)
+            data[:] = whole
+        self.kept.append(Array(data))
         return self.kept[-1]
 
     def send(self, number, size, seed):
         return self.ep.tag_send(self.data(size, seed), self.tag(number, True))
 
     def receive(self, number, size):
-        data = np.zeros(size, dtype=np.uint8)
+        data = self.empty(size)
         return data, self.ep.tag_recv(Array(data), self.tag(number, False))
 
     def meet(self):
@@ -111,7 +120,7 @@ def probes(s):
         s.until(probe, f"probe {size}")
         if found[0].length != size or found[0].sender_tag != s.tag(i, False).value:
             raise AssertionError(f"probe says {found[0].length} bytes, tag {found[0].sender_tag:#x}")
-        data = np.zeros(size, dtype=np.uint8)
+        data = s.empty(size)
         s.wait(s.worker.tag_recv_with_handle(Array(data), found[0]), sent, what=f"message {size}")
         expect(data, size, i, f"probe {size}")
 
@@ -119,7 +128,7 @@ def probes(s):
 def masks(s):
     """A receive on the worker for any tag of a family."""
     sent = s.send(0x1234, 500, 3)
-    data = np.zeros(500, dtype=np.uint8)
+    data = s.empty(500)
     r = s.worker.tag_recv(Array(data), ucx.UCXXTag(s.tag(0x1200, False).value), ucx.UCXXTagMask(~0xFF & (1 << 64) - 1))
     s.wait(sent, r, what="mask")
     expect(data, 500, 3, "mask")
@@ -142,14 +151,14 @@ def multi(s):
 
 def streams(s):
     for i, size in enumerate(common.sizes(s.options.full)):
-        data = np.zeros(size, dtype=np.uint8)
+        data = s.empty(size)
         s.wait(s.ep.stream_send(s.data(size, i)), s.ep.stream_recv(Array(data)), what=f"stream {size}")
         expect(data, size, i, f"stream {size}")
     # Many sends, each received by its own, in order.
     chosen = [(i * 7919) % 30000 + 1 for i in range(100)]
     sends = [s.ep.stream_send(s.data(n, i)) for i, n in enumerate(chosen)]
     for i, n in enumerate(chosen):
-        data = np.zeros(n, dtype=np.uint8)
+        data = s.empty(n)
         s.wait(s.ep.stream_recv(Array(data)), what=f"stream piece {i}")
         expect(data, n, i, f"stream piece {i}")
     s.wait(*sends, what="stream sends")
@@ -221,6 +230,7 @@ def killed(s, server):
 
 
 CASES = [tags, many_tags, probes, masks, multi, streams, messages, truncated]
+ON_DEVICES = [tags, many_tags, probes, masks, streams, truncated]
 
 
 def connect(s, first_line):
@@ -264,7 +274,7 @@ def run(options, more=()):
     server, line = (None, "") if options.serve else common.serve_self(*more)
     s = Side(options)
     listener = accept(s) if options.serve else connect(s, line)
-    cases = CASES if not options.death else []
+    cases = [] if options.death else ON_DEVICES if options.device else CASES
     for case in cases:
         s.meet()
         case(s)
@@ -300,6 +310,7 @@ def main():
     a.add_argument("--full", action="store_true")
     a.add_argument("--serve", action="store_true")
     a.add_argument("--death", action="store_true", help="only the peer's death")
+    a.add_argument("--device", action="store_true")
     options = a.parse_args()
     signal.alarm(100)
     run(options)

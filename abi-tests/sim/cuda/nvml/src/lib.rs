@@ -104,6 +104,12 @@ pub extern "C" fn nvmlInit_v2() -> c_int {
     0
 }
 
+/// No flag changes anything here.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvmlInitWithFlags(_flags: u32) -> c_int {
+    nvmlInit_v2()
+}
+
 #[unsafe(no_mangle)]
 pub extern "C" fn nvmlShutdown() -> c_int {
     let less = USERS.fetch_update(SeqCst, SeqCst, |n| n.checked_sub(1));
@@ -136,6 +142,40 @@ pub unsafe extern "C" fn nvmlDeviceGetHandleByIndex_v2(index: u32, handle: *mut 
     let known = device(index as usize + 1);
     // SAFETY: the caller's pointer.
     code(known.and_then(|_| unsafe { put(handle, index as usize + 1) }))
+}
+
+/// `nvmlMemory_t`
+#[repr(C)]
+pub struct MemoryInfo {
+    total: u64,
+    free: u64,
+    used: u64,
+}
+
+/// What is free the driver knows alone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetMemoryInfo(handle: usize, info: *mut MemoryInfo) -> c_int {
+    let known = device(handle);
+    let total = known.map(|d| config::get().memory.get(d as usize).copied());
+    let value = total.map(|total| MemoryInfo {
+        total: total.unwrap_or(0),
+        free: total.unwrap_or(0),
+        used: 0,
+    });
+    // SAFETY: the caller's pointer.
+    code(value.and_then(|value| unsafe { put(info, value) }))
+}
+
+/// There is no window through which the processor sees a device's memory.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvmlDeviceGetBAR1MemoryInfo(handle: usize, _info: *mut MemoryInfo) -> c_int {
+    code(device(handle).and(Err(NOT_SUPPORTED)))
+}
+
+/// No device is divided.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvmlDeviceGetMigMode(handle: usize, _now: *mut u32, _next: *mut u32) -> c_int {
+    code(device(handle).and(Err(NOT_SUPPORTED)))
 }
 
 fn pci(bus: u32) -> PciInfo {

@@ -18,6 +18,7 @@ mod region;
 #[allow(unsafe_code)]
 mod slots;
 mod span;
+mod sync;
 mod table;
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};

@@ -4,12 +4,9 @@
 //! lock. Whoever looks something up compares two counters first, and comes by the slow way as long
 //! as something is noted.
 
-use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-
 use super::span::Span;
+use super::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering, ROOM, spin_loop, yield_now};
 use crate::ucm::Watcher;
-
-const ROOM: usize = 64;
 
 pub struct Pending {
     /// How often something was noted.
@@ -41,7 +38,7 @@ impl Default for Pending {
             all: AtomicBool::new(false),
             busy: AtomicBool::new(false),
             count: AtomicUsize::new(0),
-            ranges: [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; ROOM],
+            ranges: core::array::from_fn(|_| Default::default()),
             hull: (AtomicUsize::new(usize::MAX), AtomicUsize::new(0)),
         }
     }
@@ -77,7 +74,7 @@ impl Pending {
             // Room for the result comes before the lock: this may be an event.
             let mut spans = Vec::with_capacity(ROOM);
             while !self.lock() {
-                std::thread::yield_now();
+                yield_now();
             }
             let count = self.count.swap(0, Ordering::SeqCst).min(ROOM);
             for (start, end) in self.ranges.iter().take(count) {
@@ -98,7 +95,7 @@ impl Pending {
             if !self.busy.swap(true, Ordering::SeqCst) {
                 return true;
             }
-            core::hint::spin_loop();
+            spin_loop();
         }
         false
     }
@@ -137,55 +134,5 @@ impl Watcher for Pending {
                 end,
             });
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn taken(pending: &Pending) -> Vec<Noted> {
-        let mut taken = Vec::new();
-        pending.apply(|noted| taken.push(noted));
-        taken
-    }
-
-    #[test]
-    fn ranges_are_kept() {
-        let pending = Pending::default();
-        pending.unmapped(100, 10);
-        assert!(pending.is_empty());
-        pending.cover(Span { start: 50, end: 60 });
-        pending.unmapped(60, 10);
-        pending.unmapped(40, 10);
-        assert!(pending.is_empty());
-        pending.cover(Span {
-            start: 100,
-            end: 200,
-        });
-        (0..100).for_each(|start| pending.unmapped(start, 55));
-        assert!(!pending.is_empty());
-        let taken = taken(&pending);
-        let [Noted::Spans(spans)] = &taken[..] else {
-            panic!("{taken:?}")
-        };
-        assert_eq!(spans.len(), ROOM);
-        assert_eq!(spans[0], Span { start: 0, end: 55 });
-        let last = Span {
-            start: ROOM - 1,
-            end: 99 + 55,
-        };
-        assert_eq!(spans[ROOM - 1], last);
-        assert!(pending.is_empty());
-    }
-
-    #[test]
-    fn everything_is_more_than_ranges() {
-        let pending = Pending::default();
-        pending.cover(Span { start: 1, end: 2 });
-        pending.unmapped(1, 1);
-        pending.note_all();
-        assert_eq!(taken(&pending), [Noted::All]);
-        assert!(taken(&pending).is_empty());
     }
 }

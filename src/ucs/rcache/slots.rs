@@ -4,15 +4,13 @@
 //! take a reference. Its state is one word: whether it can be found, and how many hold it. Who
 //! takes the last reference of one that can't be found any more takes the registration out.
 
-use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::span::{Access, Span};
+use super::sync::{AtomicU32, AtomicU64, AtomicUsize, CHUNK, Ordering, Place};
 
 const VALID: u64 = 1 << 63;
-const CHUNK: usize = 64;
 
 pub struct Slot<H> {
     state: AtomicU64,
@@ -24,7 +22,7 @@ pub struct Slot<H> {
     /// The process that registered.
     owner: AtomicU32,
     /// There while the slot is valid or somebody holds it.
-    handle: UnsafeCell<MaybeUninit<H>>,
+    handle: Place<MaybeUninit<H>>,
 }
 
 /// Whether a reference was taken.
@@ -162,7 +160,11 @@ impl<H> SlotRef<H> {
     /// The caller holds a reference for as long as he uses the result.
     pub unsafe fn handle(&self) -> &H {
         // SAFETY: it is there, and nobody changes it, while there are references.
-        unsafe { (*self.slot().handle.get()).assume_init_ref() }
+        unsafe {
+            self.slot()
+                .handle
+                .with(|handle| (*handle).assume_init_ref())
+        }
     }
 
     /// Takes the registration out.
@@ -171,7 +173,11 @@ impl<H> SlotRef<H> {
     /// The caller is who was told to, by `release` or `invalidate`.
     pub unsafe fn take(&self) -> H {
         // SAFETY: nobody can reach it any more, and it is taken once.
-        unsafe { (*self.slot().handle.get()).assume_init_read() }
+        unsafe {
+            self.slot()
+                .handle
+                .with_mut(|handle| (*handle).assume_init_read())
+        }
     }
 
     /// Enters a registration, with one reference.
@@ -186,7 +192,7 @@ impl<H> SlotRef<H> {
         slot.stamp.store(stamp, Ordering::Relaxed);
         slot.owner.store(std::process::id(), Ordering::Relaxed);
         // SAFETY: nobody reads it before the state says so.
-        unsafe { (*slot.handle.get()).write(handle) };
+        slot.handle.with_mut(|at| unsafe { (*at).write(handle) });
         slot.state.store(VALID | 1, Ordering::Release);
     }
 }
@@ -216,7 +222,7 @@ impl<H> Slots<H> {
         if let Some(slot) = self.free.pop() {
             return slot;
         }
-        let chunk = Box::new([const { Slot::empty() }; CHUNK]);
+        let chunk = Box::new(core::array::from_fn(|_| Slot::empty()));
         let chunk = NonNull::from(Box::leak(chunk));
         self.chunks.push(chunk);
         let first = chunk.cast::<Slot<H>>();
@@ -242,7 +248,7 @@ impl<H> Drop for Slots<H> {
 }
 
 impl<H> Slot<H> {
-    const fn empty() -> Slot<H> {
+    fn empty() -> Slot<H> {
         Slot {
             state: AtomicU64::new(0),
             start: AtomicUsize::new(0),
@@ -250,7 +256,7 @@ impl<H> Slot<H> {
             access: AtomicU32::new(0),
             stamp: AtomicU64::new(0),
             owner: AtomicU32::new(0),
-            handle: UnsafeCell::new(MaybeUninit::uninit()),
+            handle: Place::new(MaybeUninit::uninit()),
         }
     }
 }

@@ -351,3 +351,53 @@ fn registrations_stay_with_who_made_them() {
     let region = cache.get(at(0), UNIT, Access::READ).expect("mapped");
     assert_eq!(region.handle().id, 1);
 }
+
+mod noted {
+    use super::super::sync::ROOM;
+    use super::*;
+
+    fn taken(pending: &Pending) -> Vec<Noted> {
+        let mut taken = Vec::new();
+        pending.apply(|noted| taken.push(noted));
+        taken
+    }
+
+    #[test]
+    fn ranges_are_kept() {
+        let pending = Pending::default();
+        pending.unmapped(100, 10);
+        assert!(pending.is_empty());
+        pending.cover(Span { start: 50, end: 60 });
+        pending.unmapped(60, 10);
+        pending.unmapped(40, 10);
+        assert!(pending.is_empty());
+        pending.cover(Span {
+            start: 100,
+            end: 200,
+        });
+        (0..100).for_each(|start| pending.unmapped(start, 55));
+        assert!(!pending.is_empty());
+        let taken = taken(&pending);
+        let [Noted::Spans(spans)] = &taken[..] else {
+            panic!("{taken:?}")
+        };
+        assert_eq!(spans.len(), ROOM);
+        assert_eq!(spans[0], Span { start: 0, end: 55 });
+        let last = Span {
+            start: ROOM - 1,
+            end: 99 + 55,
+        };
+        assert_eq!(spans[ROOM - 1], last);
+        assert!(pending.is_empty());
+    }
+
+    #[test]
+    fn everything_is_more_than_ranges() {
+        let pending = Pending::default();
+        pending.cover(Span { start: 1, end: 2 });
+        pending.unmapped(1, 1);
+        pending.note_all();
+        assert_eq!(taken(&pending), [Noted::All]);
+        assert!(taken(&pending).is_empty());
+    }
+}

@@ -1,5 +1,6 @@
 //! UCP tests: sending and receiving.
 
+mod given;
 mod recv;
 mod send;
 
@@ -8,6 +9,7 @@ use core::ffi::c_void;
 use core::mem::zeroed;
 use core::ptr::{null, null_mut};
 
+use self::given::{Buffer, Options, contig, no_options};
 use super::functions as c;
 use super::{Each, Runner, Team, Thread};
 use crate::abi::prelude::*;
@@ -131,78 +133,42 @@ unsafe extern "C" fn am_arrived(
     Status::OK
 }
 
-const CONTIG: ucp_datatype_t = 1 << UCP_DATATYPE_SHIFT | UCP_DATATYPE_CONTIG;
-
-/// Elements of `size` bytes one after the other.
-const fn contig(size: usize) -> ucp_datatype_t {
-    (size as ucp_datatype_t) << UCP_DATATYPE_SHIFT | UCP_DATATYPE_CONTIG
-}
-
 impl<'a> Ucp<'a> {
     pub fn new(team: &'a Team<'a>, index: usize, each: Each<'a>) -> Result<Ucp<'a>, Error> {
         let (params, thread) = (team.params, &team.threads[index]);
         let test = params.test()?;
         let size = params.size();
         let atomic = test.command.is_atomic();
-        let mut pieces = [Vec::new(), Vec::new()];
-        let mut buffer = |which: usize, iov: bool, at: *mut u8| {
-            if !iov || atomic {
-                return (at.cast(), size, if atomic { contig(size) } else { CONTIG });
-            }
-            pieces[which] = list(params.sizes.as_slice(), params.iov_stride, at);
-            let list = &mut pieces[which];
-            (list.as_mut_ptr().cast(), list.len(), UCP_DATATYPE_IOV)
-        };
-        let (send_buffer, send_count, send_datatype) = buffer(0, params.send_iov, thread.send);
-        let (recv_buffer, recv_count, recv_datatype) = buffer(1, params.recv_iov, thread.recv);
-        // SAFETY: parameters for which zero is a value.
-        let zero = || unsafe { zeroed::<ucp_request_param_t>() };
+        let send = Buffer::new(params, params.send_iov && !atomic, atomic, thread.send);
+        let recv = Buffer::new(params, params.recv_iov && !atomic, atomic, thread.recv);
         let mut state = Box::new(State {
             worker: thread.worker,
             sends: Cell::new(0),
             recvs: Cell::new(0),
-            am_buffer: Cell::new(recv_buffer),
-            am_count: Cell::new(recv_count),
+            am_buffer: Cell::new(recv.at),
+            am_count: Cell::new(recv.count),
             am_length: Cell::new(if params.recv_iov { 0 } else { size }),
-            am_params: zero(),
+            am_params: no_options(),
             am_copy: params.flags.contains(Flags::AM_COPY),
         });
-        let user_data: *mut c_void = (&raw mut *state).cast();
-        let common = |datatype, memh| {
-            let mut param = zero();
-            param.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE
-                | UCP_OP_ATTR_FIELD_CALLBACK
-                | UCP_OP_ATTR_FIELD_USER_DATA;
-            param.datatype = datatype;
-            param.user_data = user_data;
-            if params.flags.contains(Flags::REGISTERED) {
-                param.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
-                param.memh = memh;
-            }
-            if test.pattern == Pattern::Stream {
-                param.op_attr_mask |= UCP_OP_ATTR_FLAG_MULTI_SEND;
-            }
-            param
+        let options = Options {
+            params,
+            stream: test.pattern == Pattern::Stream,
+            user_data: (&raw mut *state).cast(),
         };
-        let send_with = |callback| {
-            let mut param = common(send_datatype, thread.send_memh);
-            param.cb.send = Some(callback);
-            if matches!(test.command, Command::Fadd | Command::Swap | Command::Cswap) {
-                param.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
-                param.reply_buffer = send_buffer;
-            }
-            param
-        };
-        let mut info_params = send_with(sent_noted);
+        let replies = matches!(test.command, Command::Fadd | Command::Swap | Command::Cswap);
+        let send_params = options.send(&send, thread, sent, replies);
+        let mut info_params = options.send(&send, thread, sent_noted, replies);
         info_params.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
-        let mut recv_params = common(recv_datatype, thread.recv_memh);
+        let mut recv_params = options.common(recv.datatype, thread.recv_memh);
         recv_params.cb.recv = Some(tag_received);
-        state.am_params = common(recv_datatype, thread.recv_memh);
+        state.am_params = options.common(recv.datatype, thread.recv_memh);
         state.am_params.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
         state.am_params.cb.recv_am = Some(am_fetched);
         if test.command == Command::Am {
-            set_handler(thread.worker, Some(am_arrived), user_data)?;
+            set_handler(thread.worker, Some(am_arrived), options.user_data)?;
         }
+        let any_tag = params.flags.contains(Flags::TAG_WILDCARD);
         Ok(Ucp {
             team,
             thread,
@@ -213,22 +179,18 @@ impl<'a> Ucp<'a> {
             window: params.max_outstanding,
             flags: params.flags,
             sleep: params.wait_mode == SLEEP,
-            tag_mask: if params.flags.contains(Flags::TAG_WILDCARD) {
-                0
-            } else {
-                u64::MAX
-            },
+            tag_mask: if any_tag { 0 } else { u64::MAX },
             state,
-            send_params: send_with(sent),
+            send_params,
             info_params,
             recv_params,
-            send_buffer,
-            send_count,
-            recv_buffer,
-            recv_count,
-            recv_datatype,
+            send_buffer: send.at,
+            send_count: send.count,
+            recv_buffer: recv.at,
+            recv_count: recv.count,
+            recv_datatype: recv.datatype,
             header: vec![0; params.ucp_am_header],
-            _pieces: pieces,
+            _pieces: [send._pieces, recv._pieces],
         })
     }
 
@@ -427,20 +389,6 @@ fn set_handler(
         param.flags = UCP_AM_FLAG_WHOLE_MSG as u32;
         check(c::ucp_worker_set_am_recv_handler(worker, &param))
     }
-}
-
-/// The pieces of a message from `at` on.
-fn list(sizes: &[usize], stride: usize, at: *mut u8) -> Vec<ucp_dt_iov_t> {
-    let mut offset = 0;
-    let piece = |length: &usize| {
-        let buffer = at.wrapping_add(offset).cast();
-        offset += if stride > 0 { stride } else { *length };
-        ucp_dt_iov_t {
-            buffer,
-            length: *length,
-        }
-    };
-    sizes.iter().map(piece).collect()
 }
 
 /// Nothing can be measured any more.

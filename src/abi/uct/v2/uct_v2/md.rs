@@ -128,14 +128,17 @@ pub unsafe extern "C" fn uct_md_query_v2(
         (Ok(domain), Ok(attr)) => (domain.attributes(), attr),
         (Err(error), _) | (_, Err(error)) => return error.into(),
     };
+    memory_types(&mut attr, &found);
     let bit = |bit: uct_md_attr_field| u64::from(bit);
     let cost = ucs_linear_func_t { c: 0.0, m: 0.0 };
-    set_field!(
-        attr,
-        bit(UCT_MD_ATTR_FIELD_MAX_ALLOC),
-        max_alloc,
-        found.attr.max_alloc as u64
-    );
+    let max_alloc = found.attr.max_alloc as u64;
+    let size = found.attr.rkey_packed_size;
+    let cpus = domain::all_cpus();
+    let name = bit(UCT_MD_ATTR_FIELD_COMPONENT_NAME);
+    let packed = bit(UCT_MD_ATTR_FIELD_RKEY_PACKED_SIZE);
+    let exported = bit(UCT_MD_ATTR_FIELD_EXPORTED_MKEY_PACKED_SIZE);
+    let required = bit(UCT_MD_ATTR_FIELD_REQUIRED_MEM_FLAGS);
+    set_field!(attr, bit(UCT_MD_ATTR_FIELD_MAX_ALLOC), max_alloc, max_alloc);
     set_field!(
         attr,
         bit(UCT_MD_ATTR_FIELD_MAX_REG),
@@ -143,80 +146,39 @@ pub unsafe extern "C" fn uct_md_query_v2(
         found.attr.max_reg
     );
     set_field!(attr, bit(UCT_MD_ATTR_FIELD_FLAGS), flags, found.flags);
-    set_field!(
-        attr,
-        bit(UCT_MD_ATTR_FIELD_REG_MEM_TYPES),
-        reg_mem_types,
-        found.reg_types
-    );
+    set_field!(attr, bit(UCT_MD_ATTR_FIELD_REG_COST), reg_cost, cost);
+    set_field!(attr, name, component_name, found.name);
+    set_field!(attr, packed, rkey_packed_size, size);
+    set_field!(attr, bit(UCT_MD_ATTR_FIELD_LOCAL_CPUS), local_cpus, cpus);
+    set_field!(attr, exported, exported_mkey_packed_size, 0);
+    set_field!(attr, bit(UCT_MD_ATTR_FIELD_GLOBAL_ID), global_id, [0; 256]);
+    set_field!(attr, bit(UCT_MD_ATTR_FIELD_REG_ALIGNMENT), reg_alignment, 1);
+    set_field!(attr, required, required_mem_flags, 0);
+    Status::OK
+}
+
+/// Writes which types of memory a domain serves, for what of this is asked for.
+fn memory_types(attr: &mut Attrs<'_, uct_md_attr_v2_t>, found: &domain::Attributes) {
+    let bit = |bit: uct_md_attr_field| u64::from(bit);
     let at_once = match found.attr.types {
         Some(_) => 0,
         None => found.reg_types,
     };
+    let reg = bit(UCT_MD_ATTR_FIELD_REG_MEM_TYPES);
     let nonblock = bit(UCT_MD_ATTR_FIELD_REG_NONBLOCK_MEM_TYPES);
+    let cache = bit(UCT_MD_ATTR_FIELD_CACHE_MEM_TYPES);
+    let detect = bit(UCT_MD_ATTR_FIELD_DETECT_MEM_TYPES);
+    let alloc = bit(UCT_MD_ATTR_FIELD_ALLOC_MEM_TYPES);
+    let access = bit(UCT_MD_ATTR_FIELD_ACCESS_MEM_TYPES);
+    let dmabuf = bit(UCT_MD_ATTR_FIELD_DMABUF_MEM_TYPES);
+    set_field!(attr, reg, reg_mem_types, found.reg_types);
     set_field!(attr, nonblock, reg_nonblock_mem_types, at_once);
-    set_field!(
-        attr,
-        bit(UCT_MD_ATTR_FIELD_CACHE_MEM_TYPES),
-        cache_mem_types,
-        found.cache_types
-    );
-    set_field!(
-        attr,
-        bit(UCT_MD_ATTR_FIELD_DETECT_MEM_TYPES),
-        detect_mem_types,
-        found.detect_types
-    );
-    set_field!(
-        attr,
-        bit(UCT_MD_ATTR_FIELD_ALLOC_MEM_TYPES),
-        alloc_mem_types,
-        found.alloc_types
-    );
-    set_field!(
-        attr,
-        bit(UCT_MD_ATTR_FIELD_ACCESS_MEM_TYPES),
-        access_mem_types,
-        found.access_types
-    );
-    set_field!(
-        attr,
-        bit(UCT_MD_ATTR_FIELD_DMABUF_MEM_TYPES),
-        dmabuf_mem_types,
-        0
-    );
+    set_field!(attr, cache, cache_mem_types, found.cache_types);
+    set_field!(attr, detect, detect_mem_types, found.detect_types);
+    set_field!(attr, alloc, alloc_mem_types, found.alloc_types);
+    set_field!(attr, access, access_mem_types, found.access_types);
+    set_field!(attr, dmabuf, dmabuf_mem_types, 0);
     set_field!(attr, bit(UCT_MD_ATTR_FIELD_GVA_MEM_TYPES), gva_mem_types, 0);
-    set_field!(attr, bit(UCT_MD_ATTR_FIELD_REG_COST), reg_cost, cost);
-    set_field!(
-        attr,
-        bit(UCT_MD_ATTR_FIELD_COMPONENT_NAME),
-        component_name,
-        found.name
-    );
-    let size = found.attr.rkey_packed_size;
-    set_field!(
-        attr,
-        bit(UCT_MD_ATTR_FIELD_RKEY_PACKED_SIZE),
-        rkey_packed_size,
-        size
-    );
-    set_field!(
-        attr,
-        bit(UCT_MD_ATTR_FIELD_LOCAL_CPUS),
-        local_cpus,
-        domain::all_cpus()
-    );
-    let exported = bit(UCT_MD_ATTR_FIELD_EXPORTED_MKEY_PACKED_SIZE);
-    set_field!(attr, exported, exported_mkey_packed_size, 0);
-    set_field!(attr, bit(UCT_MD_ATTR_FIELD_GLOBAL_ID), global_id, [0; 256]);
-    set_field!(attr, bit(UCT_MD_ATTR_FIELD_REG_ALIGNMENT), reg_alignment, 1);
-    set_field!(
-        attr,
-        bit(UCT_MD_ATTR_FIELD_REQUIRED_MEM_FLAGS),
-        required_mem_flags,
-        0
-    );
-    Status::OK
 }
 
 /// Packs a key for a range of registered memory.

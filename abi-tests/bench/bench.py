@@ -39,11 +39,13 @@ PERFTEST += [("fetch-add latency 8 B", "lat", "ucp_fadd -O 1", 8, 200000),
              ("fetch-add rate 8 B", "bw", "ucp_fadd", 8, 200000),
              ("add rate 8 B", "bw", "ucp_add", 8, 400000)]
 # UCT itself: name, kind, test of ucx_perftest and its options, size, iterations. Atomics and puts are
-# done by the call; the window is what bounds a stream of messages.
+# done by the call; the window is what bounds a stream of messages. Iterations are for a quarter of a
+# second at least: the peer polls the line that is written, and which of both has it how often settles
+# only after a while.
 UCT = [("am latency 8 B short", "lat", "am_lat -D short", 8, 400000), ("am latency 4096 B bcopy", "lat", "am_lat -D bcopy", 4 * K, 100000),
        ("am rate 8 B short", "bw", "am_bw -D short", 8, 800000), ("put latency 8 B short", "lat", "put_lat -D short", 8, 400000),
-       ("put rate 8 B short", "bw", "put_bw -D short", 8, 4000000), ("put rate 4096 B bcopy", "bw", "put_bw -D bcopy", 4 * K, 400000),
-       ("fetch-add rate 8 B", "bw", "fadd -D short", 8, 1000000)]
+       ("put rate 8 B short", "bw", "put_bw -D short", 8, 20000000), ("put rate 4096 B bcopy", "bw", "put_bw -D bcopy", 4 * K, 5000000),
+       ("fetch-add rate 8 B", "bw", "fadd -D short", 8, 8000000)]
 MPI = [(f"MPI latency {s} B", "lat", "LATENCY", s, n // 2) for s, n in LAT]
 MPI += [(f"MPI bandwidth {s} B", "bw", "BANDWIDTH", s, n // 2) for s, n in BW]
 LAST_CORE = str(os.cpu_count() - 1)

@@ -320,6 +320,46 @@ static void order(void)
     ucm_unset_event_handler(UCM_EVENT_MUNMAP, record, "zero");
 }
 
+static void own_segments(void)
+{
+    int id = shmget(IPC_PRIVATE, page, IPC_CREAT | 0600);
+    char *p, *q;
+
+    p = ucm_shmat(id, NULL, 0);
+    show("ucm_shmat", p);
+    printf("ucm_shmdt: %d\n", ucm_shmdt(p));
+    show("ucm_shmdt", p);
+    p = ucm_orig_shmat(id, NULL, 0);
+    p[0] = 1;
+    printf("ucm_orig_shmdt: %d\n", ucm_orig_shmdt(p));
+    show("which were", p);
+    shmctl(id, IPC_RMID, NULL);
+    p = ucm_orig_mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    p[0] = 1;
+    printf("ucm_orig_madvise: %d", ucm_orig_madvise(p, page, MADV_DONTNEED));
+    printf(", gone: %d\n", p[0] == 0);
+    q = ucm_orig_mremap(p, page, page, 0, NULL);
+    printf("ucm_orig_mremap: %d\n", p == q);
+    show("which were", p);
+    ucm_orig_munmap(p, page);
+}
+
+static void own_heap_end(void)
+{
+    char *end = sbrk(0);
+
+    num_seen = 0;
+    printf("ucm_sbrk: %d\n", ucm_sbrk(page) == end);
+    show("ucm_sbrk", end);
+    printf("ucm_brk: %d\n", ucm_brk(end));
+    show("ucm_brk", end);
+    printf("ucm_orig_sbrk: %d\n", ucm_orig_sbrk(page) == end);
+    printf("ucm_orig_brk: %d\n", ucm_orig_brk(end));
+    show("which were", end);
+    printf("back: %d\n", sbrk(0) == end);
+    num_seen = 0;
+}
+
 static void own_calls(void)
 {
     char *p, *q;
@@ -343,6 +383,8 @@ static void own_calls(void)
     show("ucm_orig", p);
     printf("ucm_sbrk(0): %d\n", ucm_sbrk(0) == sbrk(0));
     num_seen = 0;
+    own_segments();
+    own_heap_end();
 }
 
 int main(int argc, char **argv)

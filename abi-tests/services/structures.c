@@ -4,9 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <netinet/in.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* What the macros of array.h use, and no installed header defines. */
+#define ucs_assert(...)
+#define ucs_assertv(...)
 
 #include <ucm/api/ucm.h>
+#include <ucs/datastruct/array.h>
 #include <ucs/datastruct/linear_func.h>
 #include <ucs/datastruct/mpool.h>
 #include <ucs/datastruct/mpool_set.h>
@@ -14,6 +22,7 @@
 #include <ucs/datastruct/piecewise_func.h>
 #include <ucs/datastruct/strided_alloc.h>
 #include <ucs/memory/rcache.h>
+#include <ucs/sys/sock.h>
 
 static const char *name(ucs_status_t status)
 {
@@ -395,6 +404,87 @@ static void registrations(void)
     printf("end: %d left, refused %d\n", (int)(registered - deregistered), refused > 0);
 }
 
+/* ---- arrays ---- */
+
+typedef struct {
+    uint64_t number;
+    char more[24];
+} element_t;
+
+UCS_ARRAY_DECLARE_TYPE(elements_t, uint16_t, element_t);
+
+static void arrays(void)
+{
+    elements_t array = UCS_ARRAY_DYNAMIC_INITIALIZER;
+    element_t few[4], *element, *old = NULL;
+    size_t last = 0, n, wrong = 0;
+
+    for (n = 0; n < 70000; ++n) {
+        element = ucs_array_append(&array, break);
+        element->number = n;
+        if (ucs_array_capacity(&array) != last) {
+            last = ucs_array_capacity(&array);
+            printf("array of %zu has room for %zu\n", n + 1, last);
+        }
+    }
+    printf("array ends at %zu\n", n);
+    n = 0;
+    ucs_array_for_each(element, &array) {
+        wrong += element->number != n++;
+    }
+    printf("array: %zu wrong\n", wrong);
+    ucs_array_cleanup_dynamic(&array);
+
+    ucs_array_init_fixed(&array, few, 4);
+    printf("fixed array: room for 4 %s, for 5 %s\n", name(ucs_array_reserve(&array, 4)), name(ucs_array_reserve(&array, 5)));
+    ucs_array_init_dynamic(&array);
+    printf("reserve %s", name(ucs_array_reserve(&array, 100)));
+    printf(", %u", (unsigned)ucs_array_capacity(&array));
+    ucs_array_append(&array, )->number = 5;
+    printf(", %s", name(ucs_array_reserve_safe(&array, 1000, &old)));
+    printf(", the old storage holds %d, %u\n", (old == NULL) ? -1 : (int)old->number, (unsigned)ucs_array_capacity(&array));
+    ucs_array_buffer_free(old);
+    ucs_array_cleanup_dynamic(&array);
+}
+
+/* ---- network interfaces ---- */
+
+static void bound_to(int family, const void *address, socklen_t length)
+{
+    int fd        = socket(family, SOCK_STREAM, 0);
+    char text[64] = "";
+    ucs_status_t status;
+
+    if ((fd < 0) || bind(fd, address, length)) {
+        printf("can't be bound\n");
+    } else {
+        status = ucs_sockaddr_get_ifname(fd, text, sizeof text);
+        printf("interface: %s '%s'\n", name(status), text);
+        status = ucs_sockaddr_get_ifname(fd, text, 2);
+        printf("interface: %s '%s'\n", name(status), text);
+    }
+    close(fd);
+}
+
+static void interfaces(void)
+{
+    struct sockaddr_in in4   = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in any   = {.sin_family = AF_INET};
+    struct sockaddr_in6 in6  = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    char path[256]           = "";
+    ucs_status_t status;
+
+    bound_to(AF_INET, &in4, sizeof in4);
+    bound_to(AF_INET, &any, sizeof any);
+    bound_to(AF_INET6, &in6, sizeof in6);
+    printf("no socket: %s\n", name(ucs_sockaddr_get_ifname(-1, path, sizeof path)));
+    printf("a file: %s\n", name(ucs_sockaddr_get_ifname(0, path, sizeof path)));
+    status = ucs_netif_get_lowest_device_path("lo", path, sizeof path);
+    printf("device: %s %s\n", name(status), path);
+    status = ucs_netif_get_lowest_device_path("none", path, sizeof path);
+    printf("device: %s %s\n", name(status), path);
+}
+
 int main(void)
 {
     pools();
@@ -403,6 +493,8 @@ int main(void)
     strides();
     pieces();
     registrations();
+    arrays();
+    interfaces();
     printf("end\n");
     return 0;
 }

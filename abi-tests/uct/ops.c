@@ -374,17 +374,46 @@ static void print_flags(void)
     printf("\n");
 }
 
+/* What a domain says that it can do, and advice about memory, which none of a host's domains takes. */
+static void what_the_domain_does(void)
+{
+    static const struct { uint64_t bit; const char *name; } flags[] = {
+#define M(x) {UCT_MD_FLAG_##x, #x}
+        M(ALLOC), M(REG), M(NEED_MEMH), M(NEED_RKEY), M(ADVISE), M(FIXED), M(RKEY_PTR), M(SOCKADDR),
+    };
+    static char memory[4096];
+    uct_md_attr_t attr;
+    MUST(uct_md_query(domain.md, &attr));
+    for (unsigned i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (attr.cap.flags & flags[i].bit) printf("md %s ", flags[i].name);
+    printf("\nadvice: %s, nothing %s\n", ucs_status_string(uct_md_mem_advise(domain.md, NULL, memory, sizeof memory, UCT_MADV_WILLNEED)),
+           ucs_status_string(uct_md_mem_advise(domain.md, NULL, memory, 0, UCT_MADV_WILLNEED)));
+}
+
+/* A handler that may be called at any time is called by progress where that is all there is. */
+static void any_time(void)
+{
+    uint64_t header = 99;
+    MUST(uct_iface_set_am_handler(peer->iface, ID, on_am, &got_len, UCT_CB_FLAG_ASYNC));
+    HOLDS(POST("am_short", uct_ep_am_short(ep, ID, header, NULL, 0)) == UCS_OK);
+    arrives("message for any time", &header, 8);
+    MUST(uct_iface_set_am_handler(peer->iface, ID, on_am, &got_len, 0));
+    printf("handler for any time: ok\n");
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3) DIE("usage: ops TRANSPORT DEVICE");
     open_pair(argv[1], argv[2]);
     int loopback = peer == &a;
     print_flags();
+    what_the_domain_does();
     if (FLAG(AM_SHORT)) {
         MUST(uct_iface_set_am_handler(peer->iface, ID, on_am, &got_len, 0));
         MUST(uct_iface_set_am_handler(peer->iface, OTHER, on_am, &got_len, 0));
         short_messages();
         copied_messages();
+        any_time();
     }
     if (FLAG(AM_ZCOPY)) zero_copy_messages();
     keys();

@@ -20,3 +20,4 @@ pub mod status;
 pub mod strings;
 pub mod table;
 pub mod topo;
+pub mod vfs;

@@ -141,7 +141,13 @@
 extern "C" {
 #endif
 
-/** Moves an array to larger storage; what the macros of `array.h` call. */
+/**
+ * Moves an array to larger storage: twice as large, or `min_capacity` elements if that is more, and
+ * never more than `max_capacity`. With `old_buffer_p` the caller moves what is in it, and frees the
+ * old storage. What the macros of `array.h` call.
+ *
+ * Callers that were built with 1.13 pass no `max_capacity`, and two names behind the size of an element.
+ */
 ucs_status_t ucs_array_grow(void **buffer_p,
                             size_t *capacity_p,
                             size_t min_capacity,

@@ -99,7 +99,7 @@ ucs_status_t ucs_sockaddr_set_inaddr_any(struct sockaddr *addr, sa_family_t af);
 /** Copies a socket address. */
 ucs_status_t ucs_sockaddr_copy(struct sockaddr *dst_addr, const struct sockaddr *src_addr);
 
-/** Network interface that has an address. */
+/** Network interface that has the address which a socket is bound to. */
 ucs_status_t ucs_sockaddr_get_ifname(int fd, char *ifname_str, size_t max_strlen);
 
 /** Bytes of IP addresses of a family. */
@@ -132,7 +132,9 @@ ucs_status_t ucs_netif_get_addr(const char *if_name,
 /** Number of ports of a bonded interface. */
 unsigned int ucs_netif_bond_ad_num_ports(const char *if_name);
 
-/** Folder in sysfs of the device under an interface. */
+/**
+ * Folder in sysfs of the device under an interface, through all the interfaces that lie between.
+ */
 ucs_status_t ucs_netif_get_lowest_device_path(const char *if_name, char *path_buffer, size_t max);
 
 /** Closes a descriptor, which becomes -1. */

@@ -8,4 +8,5 @@ pub mod origin;
 pub mod pgtable;
 pub mod rcache;
 pub mod sockaddr;
+pub mod topo_source;
 pub mod transport;

@@ -12,7 +12,7 @@ pub mod log;
 use core::arch::{global_asm, naked_asm};
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
-use super::prelude::{NOT_IMPLEMENTED, Status, ucs_string_buffer_t, ucs_string_set_t, va_list};
+use super::prelude::{Status, ucs_string_buffer_t, ucs_string_set_t, va_list};
 
 /// A jump to `{target}` that leaves all registers as they are.
 #[cfg(target_arch = "x86_64")]
@@ -41,6 +41,10 @@ unsafe extern "C" {
     fn ucx_rs_c_string_set_addf();
     fn ucx_rs_c_table_row_add_cell_fmt();
     fn ucx_rs_c_mremap();
+    fn ucx_rs_c_vfs_obj_add_dir();
+    fn ucx_rs_c_vfs_obj_add_ro_file();
+    fn ucx_rs_c_vfs_obj_add_rw_file();
+    fn ucx_rs_c_vfs_obj_add_sym_link();
     fn vsnprintf(buf: *mut c_char, size: usize, format: *const c_char, ap: va_list) -> c_int;
 }
 
@@ -126,38 +130,32 @@ pub unsafe extern "C" fn ucm_mremap() {
     naked_asm!(jump!(), target = sym ucx_rs_c_mremap)
 }
 
-// The tree of objects isn't built yet, so the arguments of these four need not be read at all.
-
 /// Adds a folder for an object.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_vfs_obj_add_dir() {
-    naked_asm!(jump!(), target = sym not_implemented)
+    naked_asm!(jump!(), target = sym ucx_rs_c_vfs_obj_add_dir)
 }
 
 /// Adds a file that can be read.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_vfs_obj_add_ro_file() {
-    naked_asm!(jump!(), target = sym not_implemented)
+    naked_asm!(jump!(), target = sym ucx_rs_c_vfs_obj_add_ro_file)
 }
 
 /// Adds a file that can be read and written.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_vfs_obj_add_rw_file() {
-    naked_asm!(jump!(), target = sym not_implemented)
+    naked_asm!(jump!(), target = sym ucx_rs_c_vfs_obj_add_rw_file)
 }
 
 /// Adds a link to another object.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_vfs_obj_add_sym_link() {
-    naked_asm!(jump!(), target = sym not_implemented)
-}
-
-extern "C" fn not_implemented() -> Status {
-    NOT_IMPLEMENTED
+    naked_asm!(jump!(), target = sym ucx_rs_c_vfs_obj_add_sym_link)
 }
 
 /// Makes Rust functions reachable from `variadic.c`: global for the linker, hidden for the loader.
@@ -184,6 +182,9 @@ hidden! {
     "ucx_rs_string_set_add" => string_set_add;
     "ucx_rs_table_add_cell" => table_add_cell;
     "ucx_rs_mremap" => crate::ucm::calls::mremap;
+    "ucx_rs_vfs_add_dir" => super::ucs::vfs_obj::add_dir;
+    "ucx_rs_vfs_add_file" => super::ucs::vfs_obj::add_file;
+    "ucx_rs_vfs_add_link" => super::ucs::vfs_obj::add_link;
 }
 
 unsafe extern "C" fn string_buffer_vappendf(

@@ -29,6 +29,9 @@ void ucx_rs_string_buffer_vappendf(void *strb, const char *format, va_list ap);
 status_t ucx_rs_string_set_add(void *set, const char *text);
 void *ucx_rs_mremap(void *address, size_t old_size, size_t new_size, int flags, void *new_address);
 void ucx_rs_table_add_cell(void *table, unsigned row, unsigned span, int align, const char *text);
+status_t ucx_rs_vfs_add_dir(void *parent, void *obj, const char *path);
+status_t ucx_rs_vfs_add_file(void *obj, const void *callbacks, const char *path);
+status_t ucx_rs_vfs_add_link(void *obj, void *target, const char *path);
 
 /* Formats into new memory; NULL when there is none left or the format can't be served. */
 static char *format_new(const char *format, va_list ap)
@@ -204,4 +207,52 @@ void *ucx_rs_c_mremap(void *address, size_t old_size, size_t new_size, int flags
         va_end(ap);
     }
     return ucx_rs_mremap(address, old_size, new_size, flags, new_address);
+}
+
+/* How a file of the tree of objects is read and written; as in Rust. */
+typedef struct {
+    void *read_cb, *write_cb, *arg_ptr;
+    uint64_t arg_u64;
+} vfs_file_t;
+
+/* Calls `_add`, which uses `path`, with the path that a format and its arguments make. */
+#define WITH_PATH(_format, _add) \
+    do { \
+        status_t status = ERR_NO_MEMORY; \
+        va_list ap; \
+        char *path; \
+        va_start(ap, _format); \
+        path = format_new(_format, ap); \
+        va_end(ap); \
+        if (path != NULL) { \
+            status = _add; \
+        } \
+        free(path); \
+        return status; \
+    } while (0)
+
+status_t ucx_rs_c_vfs_obj_add_dir(void *parent, void *obj, const char *format, ...)
+{
+    WITH_PATH(format, ucx_rs_vfs_add_dir(parent, obj, path));
+}
+
+status_t ucx_rs_c_vfs_obj_add_ro_file(void *obj, void *read_cb, void *arg_ptr, uint64_t arg_u64,
+                                      const char *format, ...)
+{
+    vfs_file_t file = {read_cb, NULL, arg_ptr, arg_u64};
+
+    WITH_PATH(format, ucx_rs_vfs_add_file(obj, &file, path));
+}
+
+status_t ucx_rs_c_vfs_obj_add_rw_file(void *obj, void *read_cb, void *write_cb, void *arg_ptr,
+                                      uint64_t arg_u64, const char *format, ...)
+{
+    vfs_file_t file = {read_cb, write_cb, arg_ptr, arg_u64};
+
+    WITH_PATH(format, ucx_rs_vfs_add_file(obj, &file, path));
+}
+
+status_t ucx_rs_c_vfs_obj_add_sym_link(void *obj, void *target, const char *format, ...)
+{
+    WITH_PATH(format, ucx_rs_vfs_add_link(obj, target, path));
 }

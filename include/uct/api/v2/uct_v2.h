@@ -666,13 +666,17 @@ ucs_status_t uct_md_mem_elem_pack(uct_md_h md,
                                   uct_rkey_t rkey,
                                   uct_device_mem_elem_t *mem_elem);
 
-/** Takes the outstanding operations off a failed endpoint, one callback for each. */
+/**
+ * Takes the outstanding operations off a failed endpoint, one callback for each. No transport of a
+ * host has such: operations end in their order.
+ */
 ucs_status_t uct_ep_outstanding_purge(uct_ep_h ep, const uct_ep_outstanding_purge_params_t *params);
 
 /**
  * Reads a list of remote buffers into a list of local ones. Element i is `counts[i]` blocks (one, if
  * `counts` is NULL) of `lengths[i]` bytes that begin `strides[i]` bytes apart. `count` is the number
  * of elements of every array.
+ * No transport of a host does that.
  */
 ucs_status_t uct_ep_get_sgl_zcopy(uct_ep_h ep,
                                   void *const *buffers,

@@ -78,12 +78,28 @@ pub(in crate::abi::ucp) unsafe fn post(
         }
         return ep.worker().now(options, Ok(()), TagInfo::default(), 0);
     }
-    // SAFETY: as above.
+    // SAFETY: as the caller says.
+    unsafe { post_unmapped(ep, asked, operation, reply, options) }
+}
+
+/// Not inlined, so that an operation that ends at once has few registers to save.
+///
+/// # Safety
+/// As [`post`].
+#[inline(never)]
+unsafe fn post_unmapped(
+    ep: &Rc<Endpoint>,
+    asked: Asked,
+    operation: Operation,
+    reply: Option<UserMem>,
+    options: &ReqOptions,
+) -> Result<Posted, Error> {
+    // SAFETY: a live key or NULL.
     let key = unsafe { super::rma::rkey(asked.rkey) }?;
     let target = Target {
         key,
-        remote,
-        size,
+        remote: asked.remote_addr,
+        size: asked.size,
         operation,
     };
     amo::post(ep, target, reply, options)

@@ -51,6 +51,7 @@ impl Target {
 }
 
 /// Stores a result of `reply`'s size.
+#[inline]
 pub fn store(reply: UserMem, value: u64) {
     match reply.len() {
         4 => reply.write_at(0, &(value as u32).to_ne_bytes()),

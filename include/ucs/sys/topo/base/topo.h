@@ -74,7 +74,7 @@ struct ucs_sys_topo_ops {
 /** Forgets which source of the topology is used. */
 void ucs_sys_topo_reset_provider(void);
 
-/** Adds a source of the topology. */
+/** Adds a source of the topology, which is asked for distances before others. */
 ucs_status_t ucs_sys_topo_provider_push(const ucs_sys_topo_ops_t *ops);
 
 /** Removes the source of the topology that was added last. */

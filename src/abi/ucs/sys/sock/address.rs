@@ -288,15 +288,44 @@ pub unsafe extern "C" fn ucs_sockaddr_copy(
     }
 }
 
-/// Network interface that has an address.
+/// Network interface that has the address which a socket is bound to.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sockaddr_get_ifname(
     fd: c_int,
     ifname_str: *mut c_char,
     max_strlen: usize,
 ) -> ucs_status_t {
-    let _ = (fd, ifname_str, max_strlen);
-    NOT_IMPLEMENTED
+    // SAFETY: the call fills the address; a descriptor that is none is refused by the kernel.
+    let bound = unsafe {
+        socket2::SockAddr::try_init(|to, len| match libc::getsockname(fd, to.cast(), len) {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        })
+    };
+    let bound = match bound {
+        Ok((_, bound)) => bound,
+        Err(error) => {
+            crate::ucs_warn!("getsockname error: {error}");
+            return Error::IoError.into();
+        }
+    };
+    let Some(ip) = bound.as_socket().map(|bound| bound.ip()) else {
+        crate::ucs_warn!("a socket of family {} has no interface", bound.family());
+        return Error::InvalidParam.into();
+    };
+    let found = match crate::sys::netdev::addresses() {
+        Ok(all) => all.into_iter().find(|known| known.ip == ip),
+        Err(error) => {
+            crate::ucs_warn!("getifaddrs error: {error}");
+            return Error::IoError.into();
+        }
+    };
+    let Some(found) = found else {
+        return Error::NoDevice.into();
+    };
+    // SAFETY: NULL or the caller's room.
+    unsafe { text::write(ifname_str, max_strlen, found.name.as_bytes()) };
+    Status::OK
 }
 
 /// Bytes of IP addresses of a family.

@@ -120,15 +120,35 @@ pub unsafe extern "C" fn ucs_netif_bond_ad_num_ports(if_name: *const c_char) -> 
     ports.filter(|ports| *ports > 0).unwrap_or(1)
 }
 
-/// Folder in sysfs of the device under an interface.
+/// Folder in sysfs of the device under an interface, through all the interfaces that lie between.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_netif_get_lowest_device_path(
     if_name: *const c_char,
     path_buffer: *mut c_char,
     max: usize,
 ) -> ucs_status_t {
-    let _ = (if_name, path_buffer, max);
-    NOT_IMPLEMENTED
+    // SAFETY: a C string or NULL.
+    let name = unsafe { text::read(if_name) };
+    let mut path = std::path::PathBuf::from(format!("/sys/class/net/{name}"));
+    for _ in 0..MAX_DEPTH {
+        let Some(lower) = lower_device(&path) else {
+            // SAFETY: NULL or the caller's room.
+            unsafe { text::write(path_buffer, max, path.as_os_str().as_encoded_bytes()) };
+            return Status::OK;
+        };
+        path.push(lower);
+    }
+    Error::IoError.into()
+}
+
+/// Interfaces on one another; more are links in a circle.
+const MAX_DEPTH: usize = 8;
+
+/// The link to what an interface is made on, as for VLANs and bonds.
+fn lower_device(folder: &std::path::Path) -> Option<std::ffi::OsString> {
+    let entries = std::fs::read_dir(folder).ok()?;
+    let mut names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
+    names.find(|name| name.as_encoded_bytes().starts_with(b"lower_"))
 }
 
 fn is_link_local(ip: &IpAddr) -> bool {

@@ -202,19 +202,21 @@ pub struct uct_ep_outstanding_purge_params_t {
     pub arg: *mut c_void,
 }
 
-/// Takes the outstanding operations off a failed endpoint, one callback for each.
+/// Takes the outstanding operations off a failed endpoint, one callback for each. No transport of a
+/// host has such: operations end in their order.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_ep_outstanding_purge(
     ep: uct_ep_h,
     params: *const uct_ep_outstanding_purge_params_t,
 ) -> ucs_status_t {
     let _ = (ep, params);
-    NOT_IMPLEMENTED
+    Error::Unsupported.into()
 }
 
 /// Reads a list of remote buffers into a list of local ones. Element i is `counts[i]` blocks (one, if
 /// `counts` is NULL) of `lengths[i]` bytes that begin `strides[i]` bytes apart. `count` is the number
 /// of elements of every array.
+/// No transport of a host does that.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_ep_get_sgl_zcopy(
     ep: uct_ep_h,
@@ -240,7 +242,7 @@ pub unsafe extern "C" fn uct_ep_get_sgl_zcopy(
         count,
         comp,
     );
-    NOT_IMPLEMENTED
+    Error::Unsupported.into()
 }
 
 /// Releases what `uct_md_mem_elem_pack` kept for a device memory element.

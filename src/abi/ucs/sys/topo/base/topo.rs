@@ -1,6 +1,7 @@
 //! `ucs/sys/topo/base/topo.h`.
 
 use crate::abi::prelude::*;
+use crate::abi::support::topo_source;
 use crate::abi::ucs::text;
 use crate::ucs::topo::{self, BusId, Distance};
 
@@ -67,18 +68,24 @@ pub struct ucs_sys_topo_ops {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sys_topo_reset_provider() {}
 
-/// Adds a source of the topology.
+/// Adds a source of the topology, which is asked for distances before others.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_sys_topo_provider_push(
     ops: *const ucs_sys_topo_ops_t,
 ) -> ucs_status_t {
-    let _ = ops;
-    NOT_IMPLEMENTED
+    // SAFETY: NULL or the caller's functions.
+    match unsafe { ops.as_ref() } {
+        Some(ops) => topo_source::push(*ops),
+        None => return Error::InvalidParam.into(),
+    }
+    Status::OK
 }
 
 /// Removes the source of the topology that was added last.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ucs_sys_topo_provider_pop() {}
+pub unsafe extern "C" fn ucs_sys_topo_provider_pop() {
+    topo_source::pop();
+}
 
 /// Index of the device at a bus address; added if it is new.
 #[unsafe(no_mangle)]
@@ -152,6 +159,10 @@ pub unsafe extern "C" fn ucs_topo_get_distance(
     device2: ucs_sys_device_t,
     distance: *mut ucs_sys_dev_distance_t,
 ) -> ucs_status_t {
+    if let Some(get) = topo_source::current().and_then(|source| source.get_distance) {
+        // SAFETY: the program's own function, with the caller's room for a distance.
+        return unsafe { get(device1, device2, distance) };
+    }
     // SAFETY: the caller passes room for a distance.
     unsafe { put(distance, Ok(c_distance(topo::distance(device1, device2)))) }
 }
@@ -162,7 +173,10 @@ pub unsafe extern "C" fn ucs_topo_get_memory_distance(
     device: ucs_sys_device_t,
     distance: *mut ucs_sys_dev_distance_t,
 ) {
-    let _ = device;
+    if let Some(get) = topo_source::current().and_then(|source| source.get_memory_distance) {
+        // SAFETY: the program's own function, with the caller's room for a distance.
+        return unsafe { get(device, distance) };
+    }
     // Memory is taken to be near: which node a thread will allocate from is not known.
     // SAFETY: the caller passes room for a distance.
     unsafe { put(distance, Ok(c_distance(topo::NEAR))) };
@@ -175,7 +189,11 @@ pub unsafe extern "C" fn ucs_topo_get_memory_distance_for_cpuset(
     cpuset: *const ucs_cpu_set_t,
     distance: *mut ucs_sys_dev_distance_t,
 ) {
-    let _ = cpuset;
+    let source = topo_source::current();
+    if let Some(get) = source.and_then(|source| source.get_memory_distance_for_cpuset) {
+        // SAFETY: the program's own function, with what the caller passes.
+        return unsafe { get(device, cpuset, distance) };
+    }
     // SAFETY: the caller passes room for a distance.
     unsafe { ucs_topo_get_memory_distance(device, distance) };
 }

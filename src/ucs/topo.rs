@@ -83,6 +83,8 @@ struct Device {
     user_value: usize,
     /// Never freed: C code keeps pointers to names. There are few devices, renamed once.
     name: &'static CStr,
+    /// Names that it had: kept to be found by those who look for lost memory.
+    earlier: Vec<&'static CStr>,
     name_priority: u32,
     /// -1 where it is not known.
     numa_node: i16,
@@ -115,6 +117,7 @@ pub fn find(bus_id: BusId, user_value: usize) -> Result<u8> {
         bus_id,
         user_value,
         name: leak(&bus_id.text(true)),
+        earlier: Vec::new(),
         name_priority: 0,
         numa_node: node.and_then(|text| text.trim().parse().ok()).unwrap_or(-1),
     });
@@ -159,7 +162,8 @@ pub fn name(number: u8) -> &'static CStr {
 pub fn set_name(number: u8, name: &str, priority: u32) -> Result<()> {
     with(number, |device| {
         if priority > device.name_priority {
-            device.name = leak(name);
+            let before = core::mem::replace(&mut device.name, leak(name));
+            device.earlier.push(before);
             device.name_priority = priority;
         }
     })

@@ -9,10 +9,11 @@ pub mod span;
 
 /// What they are made of.
 pub mod sync {
-    pub use loom::cell::UnsafeCell as Place;
     pub use loom::hint::spin_loop;
     pub use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
     pub use loom::thread::yield_now;
+
+    pub type Place<T> = loom::cell::UnsafeCell<T>;
 
     pub const CHUNK: usize = 1;
     pub const ROOM: usize = 2;

@@ -1,10 +1,12 @@
 /* Two processes on two hosts; all links between them are lost, while every kind of operation is under way or while there
  * is nothing to do. Every request ends, once, and the processes connect again when the links are back.
+ * Or the links are back soon: then both sides go on, or both end as above.
  *
- *   last_rail lead|follow DIR MODE busy|idle     MODE: number of the error handling mode
+ *   last_rail lead|follow DIR MODE busy|idle|blink [ROUNDS]     MODE: number of the error handling mode
  *
  * Files in DIR: `meet` (the socket by which they meet), `ready-ROLE` (traffic is under way, or has ended for good),
- * `failed-ROLE` (all has ended here), `again` (from outside: the links are back). */
+ * `failed-ROLE` (all has ended here), `again` (from outside: the links are back); in the n-th round of blinking also `check-n`
+ * (from outside: the links are back), `alive-n-ROLE` (all has ended well here), `failed-n-ROLE`, `next-n` (from outside). */
 #include "two_hosts.h"
 
 enum { MOST = 256, BIG = 1 << 20, RECVS = 16 };
@@ -22,6 +24,12 @@ static void say_as(const char *what)
     char file[64];
     snprintf(file, sizeof file, "%s-%s", what, role);
     say(file);
+}
+static const char *of_round(const char *what, int round)
+{
+    static char name[64];
+    snprintf(name, sizeof name, "%s-%d", what, round);
+    return name;
 }
 
 /* ---- requests, counted ------------------------------------------------------------------------------- */
@@ -155,9 +163,83 @@ static void end_all(void)
     }
 }
 
+/* The endpoint has failed, and is closed. */
+static void bury(ucp_rkey_h rkey)
+{
+    ucp_request_param_t none = {0}, force = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = UCP_EP_CLOSE_FLAG_FORCE};
+    end_all();
+    HOLDS(in_error > 0);
+    ucs_status_ptr_t r = ucp_tag_send_nbx(ep, from, 8, 5, &none);
+    if (UCS_PTR_IS_PTR(r)) HOLDS(settled(r) < 0);
+    else HOLDS(UCS_PTR_IS_ERR(r));
+    ucp_rkey_destroy(rkey);
+    settled(ucp_ep_close_nbx(ep, &force));
+    printf("%s: %lu requests, %d with an error, each once\n", role, (unsigned long)posted, in_error);
+}
+
+static void wait_for(const char *file)
+{
+    for (double end = now() + 60; !heard(file); usleep(1000)) {
+        ucp_worker_progress(A.w);
+        if (now() > end) DIE("no %s", file);
+    }
+}
+
+/* Traffic while the links go and come. True if it goes on, false if the endpoint has failed. */
+static int survives(int round, uint64_t va, ucp_rkey_h rkey)
+{
+    int posting = 1, alive = 0;
+    char check[64], next_round[64];
+    snprintf(check, sizeof check, "%s", of_round("check", round));
+    snprintf(next_round, sizeof next_round, "%s", of_round("next", round));
+    double end = now() + 60;
+    for (int k = 0; !failed; k++) {
+        for (int i = 0; i < 20; i++) ucp_worker_progress(A.w);
+        size_t n;
+        void *data = ucp_stream_recv_data_nb(ep, &n);
+        if (UCS_PTR_IS_PTR(data)) ucp_stream_data_release(ep, data);
+        receive();
+        if (k % 16 == 0) {
+            if (heard(check)) posting = 0;
+            if (alive && heard(next_round)) return 1;
+        }
+        if (posting && room()) post(k, va, rkey);
+        if (!posting && !alive && posted - ended == RECVS) {
+            alive = 1;
+            say_as(of_round("alive", round));
+        }
+        if (now() > end) DIE("round %d: neither failed nor going on; %lu requests left", round, (unsigned long)(posted - ended));
+    }
+    return 0;
+}
+
+static int blink(int rounds, int mode, const ucp_address_t *theirs, uint64_t va, ucp_rkey_h rkey, const void *packed)
+{
+    int survived = 0;
+    say_as("ready");
+    for (int round = 0; round < rounds; round++) {
+        if (survives(round, va, rkey)) {
+            survived++;
+            continue;
+        }
+        bury(rkey);
+        say_as(of_round("failed", round));
+        wait_for(of_round("next", round));
+        meet();
+        failed = in_error = 0;
+        open_ep(theirs, mode, on_error);
+        MUST(ucp_ep_rkey_unpack(ep, packed, &rkey));
+        greet(2, 8);
+    }
+    printf("%s: %d of %d rounds survived\n", role, survived, rounds);
+    for (int s = 0; s < RECVS; s++)
+        if (under_way(receives[s].number)) ucp_request_cancel(A.w, receives[s].req);
+    return part();
+}
+
 int main(int argc, char **argv)
 {
-    HOLDS(argc == 5);
+    HOLDS(argc >= 5);
     role = argv[1], dir = argv[2];
     int leads = !strcmp(role, "lead"), mode = atoi(argv[3]), idle = !strcmp(argv[4], "idle");
     features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM | UCP_FEATURE_RMA | UCP_FEATURE_AMO64;
@@ -168,24 +250,15 @@ int main(int argc, char **argv)
     open_ep(theirs, mode, on_error);
     give_window(aligned_alloc(4096, BIG), BIG);
     uint64_t va;
-    ucp_rkey_h rkey = take_window(&va);
+    void *packed;
+    ucp_rkey_h rkey = take_window(&va, &packed);
     greet(1, 100000);
+    if (!strcmp(argv[4], "blink")) return blink(atoi(argv[5]), mode, theirs, va, rkey, packed);
 
     flood(idle, va, rkey);
-    end_all();
-    HOLDS(in_error > 0);
-    ucp_request_param_t none = {0}, force = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = UCP_EP_CLOSE_FLAG_FORCE};
-    ucs_status_ptr_t r = ucp_tag_send_nbx(ep, from, 8, 5, &none);
-    if (UCS_PTR_IS_PTR(r)) HOLDS(settled(r) < 0);
-    else HOLDS(UCS_PTR_IS_ERR(r));
-    ucp_rkey_destroy(rkey);
-    settled(ucp_ep_close_nbx(ep, &force));
-    printf("%s: %lu requests, %d with an error, each once\n", role, (unsigned long)posted, in_error);
+    bury(rkey);
     say_as("failed");
-    for (double end = now() + 60; !heard("again"); usleep(1000)) {
-        ucp_worker_progress(A.w);
-        if (now() > end) DIE("the links don't come back");
-    }
+    wait_for("again");
     meet();
     failed = 0;
     open_ep(theirs, mode, on_error);

@@ -285,7 +285,8 @@ int main(int argc, char **argv)
     open_inbox(leads ? BACK : TAG);
     if (leads) {
         uint64_t va;
-        ucp_rkey_h rkey = take_window(&va);
+        void *packed;
+        ucp_rkey_h rkey = take_window(&va, &packed);
         lead(argc > 4 ? argv[4] : "taspgfn", va, rkey);
         ucp_rkey_destroy(rkey);
     } else {

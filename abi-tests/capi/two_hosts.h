@@ -72,16 +72,15 @@ static void give_window(void *at, size_t bytes)
     give(&len, sizeof len);
     give(packed, len);
 }
-static ucp_rkey_h take_window(uint64_t *va)
+static ucp_rkey_h take_window(uint64_t *va, void **packed)
 {
     ucp_rkey_h rkey;
     size_t len;
     take(va, sizeof *va);
     take(&len, sizeof len);
-    void *packed = malloc(len);
-    take(packed, len);
-    MUST(ucp_ep_rkey_unpack(ep, packed, &rkey));
-    free(packed);
+    *packed = malloc(len);
+    take(*packed, len);
+    MUST(ucp_ep_rkey_unpack(ep, *packed, &rkey));
     return rkey;
 }
 

@@ -271,6 +271,54 @@ def last_rail(kind, mode, busy):
     return body
 
 
+def blinks(rounds):
+    """All links are lost for a moment that may be too long: both sides go on, or both fail within the bound; then they
+    connect again. Never one without the other."""
+    def body(ctx, tls):
+        if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
+            raise Skip("genuine UCX fails here")
+        binary = capi.program(ctx, "last_rail", "1.22.0")
+        keepalive, detect = 0.5, 0.3
+        seed = random.randrange(1 << 30)
+        rng = random.Random(seed)
+        env = where.environ(ctx.lib, tls, UCX_KEEPALIVE_INTERVAL=f"{keepalive}s", UCX_FAILOVER_DETECT_TIME=f"{detect}s",
+                            UCX_FAILOVER_RECOVERY_INTERVAL="50ms")
+        with Rails() as hosts:
+            scratch = tempfile.mkdtemp(dir=ctx.scratch)
+            roles = ("lead", "follow")
+            there = lambda name: os.path.exists(f"{scratch}/{name}")
+            both = lambda what: all(there(f"{what}-{role}") for role in roles)
+            touch = lambda name: open(f"{scratch}/{name}", "w").close()
+            run = [Watched([*hosts.on(h), binary, role, scratch, FAILOVER, "blink", str(rounds)],
+                           {**env, "UCX_NET_DEVICES": ",".join(f"{'ab'[h]}{n}" for n in range(LINKS))},
+                           f"{scratch}/{role}.log") for h, role in enumerate(roles)]
+            try:
+                until("traffic is under way", lambda: both("ready"), run)
+                for n in range(rounds):
+                    time.sleep(0.1 + 0.2 * rng.random())
+                    # Often about as long as a side waits before it gives up.
+                    dark = rng.choice([0, 0.05, detect, detect, detect, 2 * detect]) + 0.15 * rng.random()
+                    for link in range(LINKS):
+                        hosts.down(link, rng.choice([(0,), (1,), (0, 1)]))
+                    time.sleep(dark)
+                    for link in range(LINKS):
+                        hosts.up(link)
+                    touch(f"check-{n}")
+                    # What is awaited from a lane that still seems to be one is what takes longest.
+                    until(f"both go on, or both have failed (round {n}, dark for {dark:.2f} s)",
+                          lambda: both(f"alive-{n}") and not any(there(f"failed-{n}-{role}") for role in roles) or both(f"failed-{n}"), run, 30)
+                    touch(f"next-{n}")
+            finally:
+                ends = [p.finish(60) for p in run]
+                said = f"seed {seed}\n" + "\n".join(f"--- status {rc}: {out}" for rc, out in ends)
+                ctx.last = Result(0, said + "\n" + "\n".join(tail(p.log, 40) for p in run), False, {}, 0)
+        if any(rc != 0 or not out.rstrip().endswith("end") for rc, out in ends):
+            raise Failure(said[-400:])
+        ctx.note = ends[0][1].splitlines()[-2]
+
+    return body
+
+
 def tail(path, lines=15):
     try:
         with open(path) as f:
@@ -294,6 +342,8 @@ def tests():
     for kind in ("down", "drop"):
         for busy in (True, False):
             found.append(Test(f"the last rail, {kind}{'' if busy else ', idle'}", "tcp", last_rail(kind, FAILOVER, busy)))
+    found.append(Test("all rails blink, 5 times", "tcp", blinks(5)))
+    found.append(Test("all rails blink, 60 times", "tcp", blinks(60), smoke=False))
     for busy in (True, False):
         found.append(Test(f"a host is lost, PEER{'' if busy else ', idle'}", "tcp", last_rail("down", PEER, busy)))
     for name, ops in (("tag", "t"), ("am", "a"), ("stream", "s"), ("put and get", "pg"), ("atomics", "fn")):

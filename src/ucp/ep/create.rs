@@ -294,6 +294,14 @@ fn numbered_lanes(
 }
 
 /// The same as the ways that they take, best first.
+/// The ways to a peer that numbers its messages, best first.
+pub(in crate::ucp) fn ways(worker: &Worker, address: &WorkerAddress<'_>) -> Vec<failover::Way> {
+    match numbered_lanes(worker, address, &EpOptions::default(), true) {
+        Ok(Some(lanes)) => rails(address, &lanes),
+        _ => Vec::new(),
+    }
+}
+
 fn rails(address: &WorkerAddress<'_>, chosen: &Lanes) -> Vec<failover::Way> {
     let way = |lane: &LaneIdx| {
         let spec = chosen.all.get(usize::from(*lane))?;

@@ -19,6 +19,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 pub use config::EpConfig;
+pub(in crate::ucp) use create::ways;
 pub use create::why_unused;
 pub use error::{ErrorHandler, ErrorMode};
 pub use pending::{Message, Pending};

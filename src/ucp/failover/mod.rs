@@ -11,11 +11,13 @@
 //! | `rails` | the lanes: opened, lost, found dead, opened again |
 //! | `hear` | what comes in |
 //! | `serve` | what is done in the course of progress |
+//! | `gone` | links that have failed, and peers that don't know it |
 //! | `turns` | when acknowledgements can wait for an answer |
 //! | `worker` | the worker's part |
 #![forbid(unsafe_code)]
 
 mod config;
+mod gone;
 mod hear;
 mod kept;
 mod lane;
@@ -103,10 +105,12 @@ struct Waiting {
 pub struct Reliable {
     this: Weak<Reliable>,
     worker: Weak<Worker>,
-    /// Names it in the tokens of its lanes.
+    /// Names it in the tokens of its lanes, and to the peer.
     token: u64,
     origin: Origin,
     peer: Origin,
+    /// The peer's link; 0 until it has told.
+    peer_link: Cell<u64>,
     /// The endpoint; 0 when that is closed.
     ep_token: Cell<u64>,
     /// In the order of preference; the index is the number of the lane.
@@ -155,6 +159,7 @@ impl Reliable {
             token: worker.links.next_token(),
             origin,
             peer,
+            peer_link: Cell::new(0),
             ep_token: Cell::new(ep_token),
             rails: ways.into_iter().map(Rail::new).collect(),
             first: Cell::new(None),
@@ -217,6 +222,10 @@ impl Reliable {
             return;
         };
         worker.links.remove(self);
+        // A good end, agreed on by both sides, needs no word.
+        if error != Error::Canceled {
+            self.remember(&worker);
+        }
         if let Some(ep) = worker.endpoint_by_token(self.ep_token.get()) {
             ep.fail(error);
         }

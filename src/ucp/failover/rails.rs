@@ -34,7 +34,7 @@ pub struct Way {
 
 /// A way, and the lane on it while there is one.
 pub struct Rail {
-    way: Way,
+    pub way: Way,
     pub lane: RefCell<Option<Rc<dyn Ep>>>,
     /// It can send from where the bytes are.
     in_place: Cell<bool>,
@@ -161,11 +161,16 @@ impl Reliable {
             to: self.peer.worker,
         };
         let address = worker.address();
-        let len = wireup::Wireup::LEN + wireup::LANE_LEN + address.len();
+        let len = wireup::Wireup::LEN + wireup::Lane::LEN + address.len();
         let said = lane.am_bcopy(am::WIREUP, len, &mut |to| {
             let mut w = crate::ucp::wire::Writer::new(to);
             header.encode(&mut w);
-            wireup::encode_lane(id, &mut w);
+            wireup::Lane {
+                id,
+                link: self.token,
+                to: self.peer_link.get(),
+            }
+            .encode(&mut w);
             w.bytes(&address);
             w.len()
         });

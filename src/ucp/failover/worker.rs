@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use hashbrown::HashMap;
 
 use super::Reliable;
+use super::gone::Gone;
 use crate::ucp::address::WorkerAddress;
-use crate::ucp::replay::LaneId;
 use crate::ucp::wire::Origin;
 use crate::ucp::wire::numbered::{LinkMessage, Numbered};
+use crate::ucp::wire::wireup::Lane;
 use crate::ucp::worker::Worker;
 use crate::ucs::status::Error;
 use crate::uct::Place;
@@ -39,6 +40,8 @@ pub struct Links {
     next: Cell<u64>,
     rounds: Cell<u32>,
     last_look: Cell<Option<Instant>>,
+    /// Those that have failed, by the peer's endpoint.
+    pub(super) gone: RefCell<HashMap<Origin, Gone>>,
     /// For bytes that nobody wants.
     waste: RefCell<Vec<u8>>,
 }
@@ -51,6 +54,7 @@ impl Links {
     }
 
     pub(super) fn insert(&self, link: Rc<Reliable>) {
+        self.gone.borrow_mut().remove(&link.peer);
         self.by_peer.borrow_mut().insert(link.peer, link);
     }
 
@@ -133,9 +137,10 @@ impl Worker {
     /// `NUMBERED` as a whole message.
     pub(in crate::ucp) fn on_numbered(&self, data: &[u8]) -> Option<()> {
         let (head, message) = decode(data)?;
-        self.links
-            .find(head.origin)?
-            .on_message(self, &head, message)
+        match self.links.find(head.origin) {
+            Some(link) => link.on_message(self, &head, message),
+            None => self.speaks_of_gone(head.origin).then_some(()),
+        }
     }
 
     pub(in crate::ucp) fn place_numbered(
@@ -153,15 +158,20 @@ impl Worker {
 
     pub(in crate::ucp) fn placed_numbered(&self, header: &[u8], total: usize) -> Option<()> {
         let (head, inner) = decode(header)?;
-        let link = self.links.find(head.origin)?;
-        link.placed(self, &head, inner, total);
+        match self.links.find(head.origin) {
+            Some(link) => link.placed(self, &head, inner, total),
+            None => return self.speaks_of_gone(head.origin).then_some(()),
+        }
         Some(())
     }
 
     /// `LINK`.
     pub(in crate::ucp) fn on_link(&self, data: &[u8]) -> Option<()> {
         let message = LinkMessage::decode(data)?;
-        self.links.find(message.origin)?.on_link(self, &message);
+        match self.links.find(message.origin) {
+            Some(link) => link.on_link(self, &message),
+            None => return self.speaks_of_gone(message.origin).then_some(()),
+        }
         Some(())
     }
 
@@ -170,13 +180,48 @@ impl Worker {
         &self,
         origin: Origin,
         address: &WorkerAddress<'_>,
-        lane: LaneId,
+        lane: Lane,
     ) -> Option<()> {
-        if self.links.find(origin).is_none() {
-            self.peer_numbers(origin, address).ok()?;
+        let known = self.links.find(origin);
+        // A link that has failed here has taken with it what had arrived: the peer's can't go on, even
+        // if its lanes work again before it has noticed.
+        if lane.to != 0 && known.as_ref().is_none_or(|link| link.token != lane.to) {
+            let ways = crate::ucp::ep::ways(self, address);
+            self.refuse(origin.worker, &ways, lane.to, lane.link);
+            return Some(());
         }
-        self.links.find(origin)?.on_lane(lane);
+        match known.map(|link| (link.peer_link.get(), link)) {
+            Some((theirs, link)) if theirs == 0 || theirs == lane.link => {
+                link.peer_link.set(lane.link);
+            }
+            // It was under way for long.
+            Some((theirs, _)) if theirs > lane.link => return Some(()),
+            Some((_, link)) => {
+                link.lose(Error::ConnectionReset);
+                return self.new_link(origin, address, lane);
+            }
+            None => return self.new_link(origin, address, lane),
+        }
+        self.links.find(origin)?.on_lane(lane.id);
         Some(())
+    }
+
+    fn new_link(&self, origin: Origin, address: &WorkerAddress<'_>, lane: Lane) -> Option<()> {
+        self.peer_numbers(origin, address).ok()?;
+        let link = self.links.find(origin)?;
+        link.peer_link.set(lane.link);
+        link.on_lane(lane.id);
+        Some(())
+    }
+
+    /// The peer's end of our link `ours`, which was its `theirs`, is gone.
+    pub(in crate::ucp) fn on_stale(&self, worker: u64, ours: u64, theirs: u64) {
+        let link = self.links.by_token(ours);
+        let meant =
+            |link: &Rc<Reliable>| (link.peer.worker, link.peer_link.get()) == (worker, theirs);
+        if let Some(link) = link.filter(meant) {
+            link.lose(Error::ConnectionReset);
+        }
     }
 
     /// A lane with this token has failed; false if the token is no lane's of a link.

@@ -15,6 +15,8 @@ pub enum Kind {
     Aborted = 3,
     /// As `Request`, the first message of a lane: what follows on it is numbered.
     Lane = 4,
+    /// "The link that yours leads to is gone." Yours and mine follow, 8 bytes each.
+    Stale = 5,
 }
 
 /// Header of `WIREUP`.
@@ -45,6 +47,7 @@ impl Wireup {
             2 => Kind::Closed,
             3 => Kind::Aborted,
             4 => Kind::Lane,
+            5 => Kind::Stale,
             _ => return None,
         };
         let origin = Origin {
@@ -56,18 +59,61 @@ impl Wireup {
     }
 }
 
-/// Follows a header of the kind `Lane`, before the address: which lane of the sender's.
-pub fn encode_lane(lane: LaneId, w: &mut Writer<'_>) {
-    w.u8(lane.lane).u8(0).bytes(&lane.epoch.to_ne_bytes());
+/// Follows a header of the kind `Lane`, before the address: which lane of the sender's, between which
+/// links. A worker's links are numbered from 1: a later one between the same two endpoints begins at
+/// the beginning, and has nothing to do with what its predecessor has sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lane {
+    pub id: LaneId,
+    /// The sender's link.
+    pub link: u64,
+    /// The receiver's, as far as the sender knows; 0: it has not heard of any.
+    pub to: u64,
 }
 
-/// The lane, and what follows it.
-pub fn decode_lane(data: &[u8]) -> Option<(LaneId, &[u8])> {
-    let mut r = Reader(data);
-    let (lane, _) = (r.u8()?, r.u8()?);
-    let epoch = r.u16()?;
-    (usize::from(lane) < MAX_LANES).then_some((LaneId { lane, epoch }, r.0))
+impl Lane {
+    pub const LEN: usize = 20;
+
+    pub fn encode(&self, w: &mut Writer<'_>) {
+        w.u8(self.id.lane)
+            .u8(0)
+            .bytes(&self.id.epoch.to_ne_bytes())
+            .u64(self.link)
+            .u64(self.to);
+    }
+
+    /// The lane, and what follows it.
+    pub fn decode(data: &[u8]) -> Option<(Lane, &[u8])> {
+        let mut r = Reader(data);
+        let (lane, _) = (r.u8()?, r.u8()?);
+        let epoch = r.u16()?;
+        let (link, to) = (r.u64()?, r.u64()?);
+        let id = LaneId { lane, epoch };
+        (usize::from(lane) < MAX_LANES && link != 0).then_some((Lane { id, link, to }, r.0))
+    }
 }
 
-/// Bytes of it.
-pub const LANE_LEN: usize = 4;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_go_round_and_must_have_a_link() {
+        let lane = Lane {
+            id: LaneId {
+                lane: 3,
+                epoch: 700,
+            },
+            link: 5,
+            to: 9,
+        };
+        let encoded = |lane: Lane| {
+            let mut bytes = [0; Lane::LEN + 1];
+            lane.encode(&mut Writer::new(&mut bytes));
+            bytes
+        };
+        assert_eq!(Lane::decode(&encoded(lane)), Some((lane, &[0u8][..])));
+        assert_eq!(Lane::decode(&encoded(Lane { link: 0, ..lane })), None);
+        assert_eq!(Lane::decode(&encoded(lane)[..Lane::LEN - 1]), None);
+    }
+}

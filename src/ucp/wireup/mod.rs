@@ -4,7 +4,8 @@ pub mod attempts;
 pub mod sockaddr;
 
 use crate::ucp::address;
-use crate::ucp::wire::wireup::{Kind, Wireup, decode_lane};
+use crate::ucp::wire::Reader;
+use crate::ucp::wire::wireup::{Kind, Lane, Wireup};
 use crate::ucp::worker::Worker;
 
 /// A `WIREUP` message has arrived.
@@ -18,12 +19,16 @@ pub fn on_message(worker: &Worker, data: &[u8]) -> Option<()> {
         Kind::Closed => worker.peer_closed(header.origin, false),
         Kind::Aborted => worker.peer_closed(header.origin, true),
         Kind::Lane => {
-            let (lane, packed) = decode_lane(packed)?;
+            let (lane, packed) = Lane::decode(packed)?;
             let address = address::decode(packed).ok()?;
             if address.uuid != header.origin.worker {
                 return None;
             }
             worker.on_lane(header.origin, &address, lane)?;
+        }
+        Kind::Stale => {
+            let mut r = Reader(packed);
+            worker.on_stale(header.origin.worker, r.u64()?, r.u64()?);
         }
         Kind::Request => {
             let address = address::decode(packed).ok()?;

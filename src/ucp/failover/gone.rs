@@ -1,0 +1,104 @@
+//! Links that have failed here, of which the peer may not know: its lanes may work again, or never have
+//! been lost. It is told when it speaks of one.
+
+use std::time::{Duration, Instant};
+
+use super::Reliable;
+use super::rails::Way;
+use crate::ucp::wire::{Origin, Writer, am, wireup};
+use crate::ucp::worker::Worker;
+use crate::uct::EpParams;
+
+/// Links are numbered from 1.
+const NO_LINK: u64 = 0;
+/// So many are remembered.
+const MOST: usize = 256;
+/// A peer that goes on is told again after this: the word may have been lost.
+const TELL_EVERY: Duration = Duration::from_millis(100);
+
+/// See the module.
+pub struct Gone {
+    ways: Vec<Way>,
+    ours: u64,
+    theirs: u64,
+    told: Option<Instant>,
+}
+
+impl Reliable {
+    /// What is to be remembered of it. Who has never said anything has nothing to hear.
+    pub(super) fn remember(&self, worker: &Worker) {
+        if self.peer_link.get() == NO_LINK {
+            return;
+        }
+        let gone = Gone {
+            ways: self.rails.iter().map(|rail| rail.way.clone()).collect(),
+            ours: self.token,
+            theirs: self.peer_link.get(),
+            told: None,
+        };
+        let mut all = worker.links.gone.borrow_mut();
+        if all.len() >= MOST
+            && let Some(any) = all.keys().next().copied()
+        {
+            all.remove(&any);
+        }
+        all.insert(self.peer, gone);
+    }
+}
+
+impl Worker {
+    /// A message of a link that isn't here. False if there never was one that is remembered.
+    pub(super) fn speaks_of_gone(&self, origin: Origin) -> bool {
+        let (ways, ours, theirs) = {
+            let mut all = self.links.gone.borrow_mut();
+            let Some(gone) = all.get_mut(&origin) else {
+                return false;
+            };
+            let now = Instant::now();
+            if gone.told.is_some_and(|told| now - told < TELL_EVERY) {
+                return true;
+            }
+            gone.told = Some(now);
+            (gone.ways.clone(), gone.ours, gone.theirs)
+        };
+        self.refuse(origin.worker, &ways, ours, theirs);
+        true
+    }
+
+    /// Tells a peer that its link `theirs` leads to `ours`, which is gone. By every way, since some may be
+    /// dead.
+    pub(super) fn refuse(&self, peer: u64, ways: &[Way], ours: u64, theirs: u64) {
+        crate::ucs_diag!("worker {peer:x} goes on with a link that has failed here: it is told");
+        let header = wireup::Wireup {
+            kind: wireup::Kind::Stale,
+            origin: Origin {
+                worker: self.uid(),
+                conn: 0,
+            },
+            to: peer,
+        };
+        for way in ways {
+            let Some(open) = self.ifaces().get(usize::from(way.local)) else {
+                continue;
+            };
+            let ep = open.iface.create_ep(&EpParams {
+                device_addr: &way.device_addr,
+                iface_addr: &way.iface_addr,
+                token: super::worker::lane_token(NO_LINK, 0),
+            });
+            // It is closed after the message.
+            let told = ep.and_then(|ep| {
+                ep.am_bcopy(am::WIREUP, wireup::Wireup::LEN + 16, &mut |to| {
+                    let mut w = Writer::new(to);
+                    header.encode(&mut w);
+                    w.u64(theirs).u64(ours);
+                    w.len()
+                })
+            });
+            if let Err(error) = told {
+                crate::ucs_debug!("a peer can't be told by one way: {error}");
+            }
+            self.activate(way.local);
+        }
+    }
+}

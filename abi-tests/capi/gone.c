@@ -11,10 +11,11 @@
 #include <sys/wait.h>
 
 enum { ID = 4, BIG = 300000,
-       FEATURES = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 };
-enum operation { SHORT, EAGER, SYNC, RNDV, ACTIVE, PUT, BIG_PUT, GET, ATOMIC, FULL, OPERATIONS };
+       FEATURES = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 | UCP_FEATURE_STREAM };
+enum operation { SHORT, EAGER, SYNC, RNDV, ACTIVE, PUT, BIG_PUT, GET, ATOMIC, FULL, LISTEN, OPERATIONS };
 static const char *const operations[] = {"short sends", "sends", "synchronous sends", "rendezvous", "rendezvous of active messages", "puts",
-                                         "large puts", "gets", "atomics", "sends until the lane is full"};
+                                         "large puts", "gets", "atomics", "sends until the lane is full",
+                                         "stream receives and nothing else"};
 static unsigned char out[BIG], in[BIG];
 static struct region theirs;
 static ucp_rkey_h key;
@@ -22,11 +23,13 @@ static ucp_rkey_h key;
 static ucs_status_ptr_t post(enum operation o, int i)
 {
     static uint64_t one = 1, reply;
+    static size_t got[6];
     uint64_t at = (uint64_t)theirs.at;
     ucp_request_param_t q = {.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_REPLY_BUFFER,
                              .datatype = ucp_dt_make_contig(8), .reply_buffer = &reply};
     switch (o) {
     case SHORT: return ucp_tag_send_nbx(A.ep, out, 8, 2, &plain);
+    case LISTEN: return ucp_stream_recv_nbx(A.ep, in + 100 * i, 100, &got[i], &plain);
     case FULL:
     case EAGER: return ucp_tag_send_nbx(A.ep, out, 5000, 2, &plain);
     case SYNC: return ucp_tag_send_sync_nbx(A.ep, out, 100, 2, &plain);

@@ -1,6 +1,6 @@
 /* Endpoints that handle errors and have only received: the peer says something, closes or doesn't, and its worker is
- * destroyed. What is sent then ends, and what waits for the peer ends with an error once keepalive has looked, or at
- * the send: the error handler runs once. Expects a UCX_KEEPALIVE_INTERVAL of a second. */
+ * destroyed. What is sent then ends, and what waits for the peer ends with an error at once: the error handler runs
+ * once. Nothing here depends on keepalive, which may be off (UCX_KEEPALIVE_INTERVAL=inf). */
 #include "pair.h"
 
 static int errors;

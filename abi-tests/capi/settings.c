@@ -1,5 +1,5 @@
 /* One context under the settings in the environment, and what it says; for the cases about
- * configuration. Prints the status of ucp_config_read, of ucp_init and of an endpoint to itself. */
+ * configuration. Prints the status of ucp_config_read, of ucp_init, of a worker and of an endpoint to itself. */
 #include "capi.h"
 
 int main(int argc, char **argv)
@@ -15,7 +15,12 @@ int main(int argc, char **argv)
     printf("init %s\n", name(s));
     if (s != UCS_OK) return 0;
     ucp_worker_params_t wp = {0};
-    MUST(ucp_worker_create(A.ctx, &wp, &A.w));
+    s = ucp_worker_create(A.ctx, &wp, &A.w);
+    printf("worker %s\n", name(s));
+    if (s != UCS_OK) {
+        ucp_cleanup(A.ctx);
+        return 0;
+    }
     MUST(ucp_worker_get_address(A.w, &A.addr, &A.len));
     ucp_ep_params_t ep_p = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS, .address = A.addr};
     s = ucp_ep_create(A.w, &ep_p, &A.ep);

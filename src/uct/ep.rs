@@ -162,6 +162,21 @@ pub trait Ep: Any {
         None
     }
 
+    /// Connects now where that is otherwise done at the first use.
+    fn connect(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// The peer has closed the interface behind this, in good order: known without asking.
+    fn peer_left(&self) -> bool {
+        false
+    }
+
+    /// Whom this leads to, for messages.
+    fn peer(&self) -> Option<String> {
+        None
+    }
+
     /// Asks whether the peer is alive, cheaply and without its help where possible. An error
     /// found later is told by `Events::ep_failed`.
     fn check(&self) -> Result<()> {

@@ -163,6 +163,12 @@ pub trait Events {
     fn ep_failed(&self, ep_token: u64, error: Error) {
         let _ = (ep_token, error);
     }
+
+    /// The peer of the endpoint created with this token has closed its interface in good order, and
+    /// all that it sent has been delivered. What is posted now fails, unless the peer is back.
+    fn peer_left(&self, ep_token: u64) {
+        let _ = ep_token;
+    }
 }
 
 /// One transport on one device, inside one worker.

@@ -91,6 +91,9 @@ pub struct TlAddress<'a> {
     pub iface_addr: &'a [u8],
 }
 
+/// Stands for the name of a peer whose address has none.
+pub const NO_NAME: &str = "<no debug data>";
+
 /// A worker address, unpacked; it borrows the packed bytes.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct WorkerAddress<'a> {
@@ -104,6 +107,6 @@ pub struct WorkerAddress<'a> {
 impl WorkerAddress<'_> {
     /// What messages call the peer.
     pub fn peer_name(&self) -> &str {
-        self.name.unwrap_or("<no debug data>")
+        self.name.unwrap_or(NO_NAME)
     }
 }

@@ -3,6 +3,7 @@
 //! A context is plain data, shared by workers on any threads. Memory domains and interfaces are
 //! bound to one thread, so each worker opens its own with [`Context::open_ifaces`].
 
+mod check;
 mod ifaces;
 pub mod names;
 mod resources;
@@ -153,7 +154,7 @@ impl Context {
     ///
     /// # Errors
     /// `NoElem` when a list in the configuration is empty, `NoDevice` when nothing usable is left,
-    /// `InvalidParam` for an unknown name in `UCX_ALLOC_PRIO`. All are logged.
+    /// `InvalidParam` for values that can't be used. All are logged.
     pub fn new(params: ContextParams, config: Config) -> Result<Arc<Context>> {
         Self::with_components(params, config, crate::uct::registry::components())
     }
@@ -164,7 +165,11 @@ impl Context {
         config: Config,
         components: &'static [&'static dyn Component],
     ) -> Result<Arc<Context>> {
+        check::usable(&config)?;
         let found = resources::discover(components, &config)?;
+        for rsc in &found.resources {
+            check::usable_by(&config, rsc.tl_name())?;
+        }
         let forced = |name: &str| config.count(name).and_then(|n| usize::try_from(n).ok());
         if let Some(eps) = forced("NUM_EPS") {
             params.estimated_num_eps = eps.max(1);

@@ -4,6 +4,7 @@ use core::ffi::c_void;
 use std::rc::Rc;
 
 use super::{Endpoint, EpOptions};
+use crate::ucp::address::NO_NAME;
 pub use crate::ucp::proto::verdict::ErrorMode;
 use crate::ucp::proto::verdict::{Standing, Verdict, verdict};
 use crate::ucp::wire::wireup;
@@ -49,6 +50,35 @@ impl Endpoint {
             || self.is_blocked()
             || self.order_so_far().is_some_and(|order| order.is_asked())
             || self.worker.tag.has_part_from(self.peer_origin())
+    }
+
+    /// A receive waits for bytes that only this peer can send.
+    pub fn awaits_bytes(&self) -> bool {
+        let stream = self.stream.borrow();
+        stream.as_ref().is_some_and(|stream| stream.is_awaited())
+    }
+
+    /// The peer is known to have closed in good order.
+    pub fn peer_left(&self) -> bool {
+        self.is_wired() && self.am_lane().peer_left()
+    }
+
+    /// What the peer calls itself, or what stands for that.
+    pub fn given_peer_name(&self) -> &str {
+        &self.peer_name
+    }
+
+    /// What to call the peer in messages: the name that it gave itself, or where it is.
+    pub fn peer_name(&self) -> String {
+        if &*self.peer_name != NO_NAME {
+            return self.peer_name.to_string();
+        }
+        let worker = self.remote_worker();
+        let place = self.is_wired().then(|| self.am_lane().peer()).flatten();
+        match place {
+            Some(place) => format!("worker {worker:#x} ({place})"),
+            None => format!("worker {worker:#x}"),
+        }
     }
 
     /// Handles errors, over shared memory: no lane tells of the peer's death.
@@ -127,10 +157,10 @@ impl Endpoint {
                 self.worker.call_error_handler(self, handler, error);
             }
             _ if self.is_owned() => {
-                crate::ucs_error!("connection to {} failed: {error}", self.peer_name);
+                crate::ucs_error!("connection to {} failed: {error}", self.peer_name());
             }
             _ => {
-                crate::ucs_diag!("connection from {} failed: {error}", self.peer_name);
+                crate::ucs_diag!("connection from {} failed: {error}", self.peer_name());
                 if !self.is_held() {
                     self.worker.forget_endpoint(self);
                 }

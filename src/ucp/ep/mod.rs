@@ -170,7 +170,7 @@ impl Endpoint {
         if self.fetch.take().is_some() {
             crate::ucs_diag!(
                 "{}: reading the peer's memory is not permitted, copying instead",
-                self.peer_name
+                self.peer_name()
             );
         }
     }
@@ -190,7 +190,7 @@ impl Endpoint {
         if self.store.take().is_some() {
             crate::ucs_diag!(
                 "{}: writing the peer's memory is not permitted, sending instead",
-                self.peer_name
+                self.peer_name()
             );
         }
     }
@@ -239,10 +239,6 @@ impl Endpoint {
 
     pub fn remote_worker(&self) -> u64 {
         self.peer.get().worker
-    }
-
-    pub fn peer_name(&self) -> &str {
-        &self.peer_name
     }
 
     pub fn token(&self) -> u64 {

@@ -171,7 +171,7 @@ impl Endpoint {
         }
         if self.is_alive(lane) {
             self.lose_lane(lane);
-            crate::ucs_diag!("{}: lane {lane} is lost: {error}", self.peer_name);
+            crate::ucs_diag!("{}: lane {lane} is lost: {error}", self.peer_name());
         }
     }
 

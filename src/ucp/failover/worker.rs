@@ -225,8 +225,13 @@ impl Worker {
     }
 
     /// A lane with this token has failed; false if the token is no lane's of a link.
+    /// Whether this names a lane of a link, not of an endpoint.
+    pub(in crate::ucp) fn is_link_lane(token: u64) -> bool {
+        token & LANE_TOKEN != 0
+    }
+
     pub(in crate::ucp) fn link_lane_failed(&self, token: u64, error: Error) -> bool {
-        if token & LANE_TOKEN == 0 {
+        if !Self::is_link_lane(token) {
             return false;
         }
         let lane = (token & ((1 << LANE_BITS) - 1)) as u8;

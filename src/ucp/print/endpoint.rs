@@ -10,7 +10,7 @@ pub fn endpoint(ep: &Endpoint) -> String {
     let context = worker.context();
     ep_info(&EpInfo {
         context,
-        peer_name: ep.peer_name(),
+        peer_name: ep.given_peer_name(),
         lanes,
         cfg_index: worker.config_index(ep.config()),
         scope: Scope::of(context, lanes),

@@ -32,6 +32,11 @@ pub struct Stream {
 }
 
 impl Stream {
+    /// A receive waits.
+    pub fn is_awaited(&self) -> bool {
+        !self.posted.is_empty()
+    }
+
     /// Keeps bytes that nobody has asked for, behind those kept before.
     ///
     /// # Errors

@@ -55,6 +55,10 @@ pub fn post(
         req.free(&ep.worker().requests);
         return Err(error);
     }
+    ep.worker().awaits_bytes.set(true);
+    if let Err(error) = ep.am_lane().connect() {
+        ep.fail(error);
+    }
     Ok(Posted::Later(req))
 }
 

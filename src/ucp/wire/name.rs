@@ -12,6 +12,11 @@ pub fn of(id: u8, head: &[u8]) -> &'static str {
     }
 }
 
+/// Whether some message is called so.
+pub fn is_known(name: &str) -> bool {
+    !name.is_empty() && (0..=u8::MAX).any(|id| plain(id) == name)
+}
+
 fn plain(id: u8) -> &'static str {
     match id {
         am::WIREUP => "wireup",

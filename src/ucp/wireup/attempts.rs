@@ -245,13 +245,13 @@ impl Attempts {
 
     /// The first use.
     #[cold]
-    fn connect(&self) -> Result<Post> {
+    fn begin_now(&self) -> Result<()> {
         if let Some(mut left) = self.left.take() {
             let ep = left.open(self.token)?;
             self.left.replace(Some(left));
             self.current.replace(Some(ep));
         }
-        Ok(Post::NoResource)
+        Ok(())
     }
 
     fn when_proven(&self, post: impl FnOnce(&dyn Ep) -> Result<Post>) -> Result<Post> {
@@ -265,7 +265,7 @@ impl Attempts {
         let begun = self.current.borrow().is_some();
         match begun {
             true => Ok(Post::NoResource),
-            false => self.connect(),
+            false => self.begin_now().map(|()| Post::NoResource),
         }
     }
 }
@@ -329,6 +329,19 @@ impl Ep for Attempts {
         if let Some(ep) = self.lane() {
             ep.hurry();
         }
+    }
+
+    fn connect(&self) -> Result<()> {
+        let begun = self.current.borrow().is_some();
+        if begun { Ok(()) } else { self.begin_now() }
+    }
+
+    fn peer_left(&self) -> bool {
+        self.lane().is_some_and(|ep| ep.peer_left())
+    }
+
+    fn peer(&self) -> Option<String> {
+        self.lane().and_then(|ep| ep.peer())
     }
 
     fn vitals(&self) -> Option<Vitals> {

@@ -140,6 +140,7 @@ impl Worker {
             keepalive: Keepalive::new(&context.config),
             alarm: Default::default(),
             near_with_errors: Cell::new(false),
+            awaits_bytes: Cell::new(false),
             not_yet_wired: Wired::not_yet(),
             links: Links::default(),
             tally: Default::default(),

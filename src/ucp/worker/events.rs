@@ -2,6 +2,7 @@
 
 use super::Worker;
 use crate::sys::cache;
+use crate::ucp::ep::ErrorMode;
 use crate::ucp::ep::rails::split_token;
 use crate::ucp::proto::{self, Op, rndv};
 use crate::ucp::tag::recv;
@@ -92,6 +93,23 @@ impl Events for Worker {
 
     fn pauses(&self) -> bool {
         self.pause.replace(false)
+    }
+
+    /// Who handles errors is told. Otherwise only what is awaited of the peer fails, and the endpoint
+    /// may be of use again where that is nothing.
+    fn peer_left(&self, ep_token: u64) {
+        if Self::is_link_lane(ep_token) {
+            return;
+        }
+        let (token, _) = split_token(ep_token);
+        let ep = self.endpoints.borrow().get(&token).cloned();
+        let Some(ep) = ep.filter(|ep| ep.failure().is_none()) else {
+            return;
+        };
+        let handles = ep.is_owned() && ep.error_mode() != ErrorMode::None;
+        if handles || ep.awaits_peer() || ep.awaits_bytes() {
+            ep.fail(Error::ConnectionReset);
+        }
     }
 
     fn ep_failed(&self, ep_token: u64, error: Error) {

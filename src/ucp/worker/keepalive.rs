@@ -43,6 +43,8 @@ struct Tour {
 pub struct Keepalive {
     all: Tour,
     awaited: Tour,
+    /// Of peers that have said that they go.
+    left: Tour,
 }
 
 impl Keepalive {
@@ -56,6 +58,7 @@ impl Keepalive {
         Keepalive {
             all: Tour::new(interval, most),
             awaited: Tour::new(Some(WATCH_EVERY), WATCH_MOST),
+            left: Tour::new(Some(WATCH_EVERY), LOOK_MOST),
         }
     }
 
@@ -117,14 +120,21 @@ impl Worker {
     /// Checks peers, if it is time.
     pub(super) fn keep_alive(&self, now: Instant) {
         self.links.hurry();
-        let Keepalive { all, awaited } = &self.keepalive;
+        let Keepalive { all, awaited, left } = &self.keepalive;
         let woken = self.alarm.take_due();
         let due_awaited = awaited.is_due(now, woken);
         if due_awaited {
             self.look_at_mercy();
         }
+        if due_awaited && self.watches_host() {
+            let gone = |ep: &Endpoint| ep.is_near_with_errors() && ep.peer_left();
+            for ep in left.choose(&self.endpoints.borrow(), gone) {
+                self.check_peer(&ep, gone);
+            }
+        }
         if due_awaited && (self.awaits_something() || self.watches_host()) {
-            let due = |ep: &Endpoint| ep.awaits_peer() || ep.is_near_with_errors();
+            let due =
+                |ep: &Endpoint| ep.awaits_peer() || ep.awaits_bytes() || ep.is_near_with_errors();
             for ep in awaited.choose(&self.endpoints.borrow(), due) {
                 self.check_peer(&ep, due);
             }
@@ -146,6 +156,7 @@ impl Worker {
     /// Whether any endpoint can be awaiting something of its peer.
     fn awaits_something(&self) -> bool {
         self.has_work.get()
+            || self.awaits_bytes.get()
             || !self.ops.borrow().is_empty()
             || !self.tag.fragments.borrow().is_empty()
     }

@@ -157,6 +157,8 @@ pub struct Worker {
     alarm: Alarm,
     /// An endpoint with error handling by memory of this host has been made.
     near_with_errors: Cell<bool>,
+    /// A stream receive has had to wait.
+    pub(in crate::ucp) awaits_bytes: Cell<bool>,
     /// What endpoints without a known peer have for lanes.
     not_yet_wired: Wired,
     /// Connections whose messages are numbered.

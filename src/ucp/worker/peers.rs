@@ -129,7 +129,7 @@ impl Worker {
         };
         ep.set_announced(false);
         ep.set_peer_stopped();
-        if aborted && ep.awaits_peer() {
+        if aborted && (ep.awaits_peer() || ep.awaits_bytes()) {
             return ep.fail_with_peer(Error::ConnectionReset);
         }
         ep.peer_has_closed();

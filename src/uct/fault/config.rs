@@ -18,25 +18,25 @@ const VARS: &[Variable] = &[
     var(
         "REGISTRATION",
         "",
-        Kind::Array(&Kind::Text),
+        Kind::Array(&Kind::Ulong),
         "Numbers, from 1, of registrations of a user's buffer for a transfer that are refused.",
     ),
     var(
         "SEND",
         "",
-        Kind::Array(&Kind::Text),
+        Kind::Array(&Kind::Ulong),
         "Numbers, from 1, of operations that are refused; the lane is dead from then on.",
     ),
     var(
         "COMPLETION",
         "",
-        Kind::Array(&Kind::Text),
+        Kind::Array(&Kind::Ulong),
         "Numbers of operations that are accepted, not carried out, and complete with an error.",
     ),
     var(
         "LATE_COMPLETION",
         "",
-        Kind::Array(&Kind::Text),
+        Kind::Array(&Kind::Ulong),
         "Numbers of operations that are carried out and complete with an error all the same. With\n\
          UCX_FAULT_MESSAGES this includes those that end as soon as they are posted.",
     ),

@@ -334,6 +334,14 @@ impl Ep for FaultEp {
         }
     }
 
+    fn peer_left(&self) -> bool {
+        self.0.inner().is_some_and(|inner| inner.peer_left())
+    }
+
+    fn peer(&self) -> Option<String> {
+        self.0.inner().and_then(|inner| inner.peer())
+    }
+
     fn vitals(&self) -> Option<Vitals> {
         self.0.inner().and_then(|inner| inner.vitals())
     }

@@ -168,6 +168,10 @@ impl Events for Filter<'_> {
         }
     }
 
+    fn peer_left(&self, ep_token: u64) {
+        self.events.peer_left(ep_token);
+    }
+
     fn ep_failed(&self, ep_token: u64, error: Error) {
         if let Some(lane) = self.shared.lane_of(ep_token) {
             lane.dead.set(Some(error));

@@ -72,4 +72,12 @@ impl Ep for SmEp {
     fn check(&self) -> Result<()> {
         self.remote.check()
     }
+
+    fn peer_left(&self) -> bool {
+        self.remote.is_gone()
+    }
+
+    fn peer(&self) -> Option<String> {
+        Some(format!("process {}", self.remote.pid()))
+    }
 }

@@ -75,6 +75,11 @@ impl Remote {
         self.area.is_gone()
     }
 
+    /// The receiver's process, as its namespace numbers it.
+    pub fn pid(&self) -> u32 {
+        self.area.facts.pid
+    }
+
     /// # Errors
     /// `ConnectionReset` if the receiver has closed its interface or died.
     pub fn check(&self) -> Result<()> {

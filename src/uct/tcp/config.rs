@@ -10,6 +10,8 @@ use super::wire;
 
 /// Shorter transmit segments are raised to this: wire-up messages must fit.
 const MIN_SEG_SIZE: usize = 2048;
+/// Shorter ones than this were hardly meant, and UCX refuses them.
+const LEAST_SEG_SIZE: usize = 160;
 
 /// Values in force for an interface.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +53,10 @@ impl TcpConfig {
     pub fn read(config: &Config) -> Result<TcpConfig> {
         let tx_seg_size = segment(config, "TCP_TX_SEG_SIZE")?;
         let rx_seg_size = segment(config, "TCP_RX_SEG_SIZE")?;
+        if tx_seg_size < LEAST_SEG_SIZE {
+            ucs_error!("UCX_TCP_TX_SEG_SIZE={tx_seg_size}: at least {LEAST_SEG_SIZE} bytes");
+            return Err(Error::InvalidParam);
+        }
         let max_conn_retries = config.uint("TCP_MAX_CONN_RETRIES");
         if max_conn_retries > 255 {
             ucs_error!("UCX_TCP_MAX_CONN_RETRIES={max_conn_retries}: at most 255");
@@ -197,8 +203,9 @@ mod tests {
     fn segments() {
         assert!(with("TCP_TX_SEG_SIZE", "2G").is_err());
         assert!(with("TCP_TX_SEG_SIZE", "inf").is_err());
+        assert!(with("TCP_TX_SEG_SIZE", "1").is_err());
         assert_eq!(
-            with("TCP_TX_SEG_SIZE", "1").unwrap().tx_seg_size,
+            with("TCP_TX_SEG_SIZE", "161").unwrap().tx_seg_size,
             MIN_SEG_SIZE
         );
         assert_eq!(

@@ -183,6 +183,15 @@ impl Ep for TcpEp {
         self.check()
     }
 
+    fn peer_left(&self) -> bool {
+        self.conn.state.get() == State::Idle
+    }
+
+    fn peer(&self) -> Option<String> {
+        let (ip, port) = (self.conn.peer.ip, self.conn.peer.port);
+        Some(std::net::SocketAddr::new(ip, port).to_string())
+    }
+
     /// A peer that has closed is tried again.
     fn check(&self) -> Result<()> {
         match self.conn.state.get() {

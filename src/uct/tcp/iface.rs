@@ -54,6 +54,7 @@ pub enum Source {
 pub enum Deferred {
     Completed(u64, Result<()>),
     Failed(Rc<Conn>, Error),
+    Left(Rc<Conn>),
 }
 
 /// The interface, as its endpoints share it.
@@ -237,6 +238,12 @@ impl Shared {
                     // The endpoint may have been dropped since.
                     if let Some(token) = conn.token.get() {
                         events.ep_failed(token, error);
+                    }
+                }
+                Deferred::Left(conn) => {
+                    let left = conn.state.get() == State::Idle;
+                    if let Some(token) = conn.token.get().filter(|_| left) {
+                        events.peer_left(token);
                     }
                 }
             }

@@ -300,6 +300,7 @@ impl Shared {
             if conn.token.get().is_some() {
                 self.detach(conn);
                 conn.state.set(State::Idle);
+                self.defer(Deferred::Left(conn.clone()));
             } else {
                 self.close(conn);
             }

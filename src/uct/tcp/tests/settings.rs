@@ -35,7 +35,7 @@ fn exchange(a: &Node, b: &Node) {
 
 #[test]
 fn segment_sizes() {
-    let sizes = ["1", "2049", "7777", "32m"];
+    let sizes = ["161", "2049", "7777", "32m"];
     for (i, tx) in sizes.iter().enumerate() {
         let rx = sizes[sizes.len() - 1 - i];
         let a = Node::with(&config(&[("TCP_TX_SEG_SIZE", tx), ("TCP_RX_SEG_SIZE", rx)]));

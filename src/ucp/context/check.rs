@@ -1,0 +1,162 @@
+//! Values that are well formed, each by itself, and can't be used. What isn't well formed is refused
+//! when the configuration is read.
+
+use crate::ucp::wire::name;
+use crate::ucs::config::{Config, parse_size, parse_ulong};
+use crate::ucs::status::{Error, Result};
+use crate::ucs_error;
+
+/// Types of memory, as the keys of lists by type are called.
+const TYPES: [&str; 9] = [
+    "host",
+    "cuda",
+    "cuda-managed",
+    "rocm",
+    "rocm-managed",
+    "rdma",
+    "ze-host",
+    "ze-device",
+    "ze-managed",
+];
+
+/// # Errors
+/// `InvalidParam`, after a message that names the variable.
+pub fn usable(config: &Config) -> Result<()> {
+    positive_time(config, "KEEPALIVE_INTERVAL")?;
+    positive_time(config, "DYNAMIC_TL_SWITCH_INTERVAL")?;
+    by_memory_type(config, "RNDV_FRAG_SIZE")?;
+    by_memory_type(config, "RNDV_FRAG_ALLOC_COUNT")?;
+    not_empty(config, "RX_MPOOL_SIZES")?;
+    not_empty(config, "ALLOC_PRIO")?;
+    let factor = "DYNAMIC_TL_PROGRESS_FACTOR";
+    positive(config, factor, f64::from(config.uint(factor)))?;
+    for name in ["SEND", "COMPLETION", "LATE_COMPLETION", "REGISTRATION"] {
+        let name = format!("FAULT_{name}");
+        if config.list(&name).iter().any(|n| parse_ulong(n) == Some(0)) {
+            return refuse(config, &name, "numbers from 1, separated by commas");
+        }
+    }
+    let kinds = config.list("FAULT_MESSAGES");
+    if !kinds.iter().all(|kind| name::is_known(kind)) {
+        return refuse(
+            config,
+            "FAULT_MESSAGES",
+            "kinds of messages, such as rts, separated by commas",
+        );
+    }
+    Ok(())
+}
+
+/// The same for the variables of a transport, which say how its buffers grow.
+///
+/// # Errors
+/// As [`usable`].
+pub fn usable_by(config: &Config, tl: &str) -> Result<()> {
+    let prefix = tl.to_uppercase();
+    let known = |name: &String| crate::ucs::config::resolve(name).is_some();
+    for side in ["RX", "TX"] {
+        let named = |what: &str| Some(format!("{prefix}_{side}_{what}")).filter(known);
+        if let Some(name) = named("BUFS_GROW") {
+            positive(config, &name, f64::from(config.uint(&name)))?;
+        }
+        if let Some(name) = named("MAX_CHUNK_SIZE") {
+            positive(config, &name, config.size(&name) as f64)?;
+        }
+        if let Some(name) = named("MAX_BUFS")
+            && config.int(&name) == 0
+        {
+            return refuse(config, &name, "a number other than 0");
+        }
+        if let Some(name) = named("GROW_FACTOR")
+            && config.double(&name) < 1.0
+        {
+            return refuse(config, &name, "a number from 1");
+        }
+    }
+    Ok(())
+}
+
+fn positive(config: &Config, name: &str, value: f64) -> Result<()> {
+    match value > 0.0 {
+        true => Ok(()),
+        false => refuse(config, name, "a number above 0"),
+    }
+}
+
+fn refuse(config: &Config, name: &str, expected: &str) -> Result<()> {
+    let text = config.text(name);
+    ucs_error!("invalid value for UCX_{name}: '{text}'. Expected: {expected}");
+    Err(Error::InvalidParam)
+}
+
+fn positive_time(config: &Config, name: &str) -> Result<()> {
+    match config.time(name) > 0.0 {
+        true => Ok(()),
+        false => refuse(config, name, "a time above 0, or \"inf\""),
+    }
+}
+
+fn not_empty(config: &Config, name: &str) -> Result<()> {
+    match config.list(name).is_empty() {
+        false => Ok(()),
+        true => refuse(config, name, "at least one entry"),
+    }
+}
+
+fn by_memory_type(config: &Config, name: &str) -> Result<()> {
+    let is_entry = |entry: &String| {
+        let (kind, value) = entry.split_once(':').unwrap_or((entry, ""));
+        TYPES.contains(&kind.trim()) && parse_size(value).is_some_and(|value| value != 0)
+    };
+    match config.list(name).iter().all(is_entry) {
+        true => Ok(()),
+        false => refuse(
+            config,
+            name,
+            "<type of memory>:<number above 0>, separated by commas",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_refused() {
+        assert_eq!(usable(&Config::default()), Ok(()));
+        for (name, value, ok) in [
+            ("KEEPALIVE_INTERVAL", "0", false),
+            ("KEEPALIVE_INTERVAL", "inf", true),
+            ("RNDV_FRAG_SIZE", "foo:3", false),
+            ("RNDV_FRAG_SIZE", "host:x", false),
+            ("RNDV_FRAG_SIZE", "host", false),
+            ("RNDV_FRAG_SIZE", "host:0", false),
+            ("RNDV_FRAG_SIZE", "host:64k", true),
+            ("RNDV_FRAG_ALLOC_COUNT", "cuda:7,8", false),
+            ("RX_MPOOL_SIZES", "", false),
+            ("ALLOC_PRIO", "", false),
+            ("FAULT_SEND", "0", false),
+            ("FAULT_SEND", "3,7", true),
+            ("FAULT_MESSAGES", "rts,foo", false),
+            ("FAULT_MESSAGES", "rts,ats", true),
+            ("DYNAMIC_TL_PROGRESS_FACTOR", "0", false),
+        ] {
+            let mut config = Config::default();
+            config.set(name, value);
+            assert_eq!(usable(&config).is_ok(), ok, "{name}={value}");
+        }
+        for (name, value, ok) in [
+            ("TCP_RX_BUFS_GROW", "0", false),
+            ("TCP_TX_GROW_FACTOR", "0.5", false),
+            ("TCP_TX_GROW_FACTOR", "1.5", true),
+            ("TCP_TX_MAX_BUFS", "0", false),
+            ("TCP_TX_MAX_BUFS", "-1", true),
+            ("TCP_RX_MAX_CHUNK_SIZE", "0", false),
+        ] {
+            let mut config = Config::default();
+            config.set(name, value);
+            assert_eq!(usable_by(&config, "tcp").is_ok(), ok, "{name}={value}");
+        }
+    }
+}

@@ -51,13 +51,14 @@ def all_tests():
     import own
     import rails
     import rails_mpi
+    import nonsense
     import settings
     import shmem
     import tools
     import uct
     import ucxx_py
 
-    suites = (mpi, shmem, capi, tools, mpi4py_suite, io_demo, ucxx_py, nixl_py, hosts, rails, rails_mpi, settings, uct, btl_uct, own)
+    suites = (mpi, shmem, capi, tools, mpi4py_suite, io_demo, ucxx_py, nixl_py, hosts, rails, rails_mpi, settings, nonsense, uct, btl_uct, own)
     return [test for suite in suites for test in suite.tests()]
 
 

@@ -62,7 +62,7 @@ def accepted_or_named(ctx, tls):
         more = {f"UCX_{variable}": value} if variable else {}
         r = ctx.run([binary], where.environ(ctx.lib, None, UCX_LOG_FILE="stderr", **more), 30)
         lines = r.out.splitlines()
-        reached = next((line for line in lines if line == WORKS or line.split()[0] in ("read", "init", "endpoint") and not line.endswith(" OK")), "nothing")
+        reached = next((line for line in lines if line == WORKS or line.split()[0] in ("read", "init", "worker", "endpoint") and not line.endswith(" OK")), "nothing")
         # The hint how to silence it goes with the warning.
         said = [line for line in lines if "  UCX  " in line and "to suppress this warning" not in line]
         count = [sum(f"  UCX  {level} " in line for line in said) for level in ("WARN", "ERROR")]

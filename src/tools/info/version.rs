@@ -11,7 +11,10 @@ pub fn version() -> [(&'static str, String); 5] {
         ("Library path", ucs::library_path().unwrap_or(unknown)),
         ("API headers version", env!("CARGO_PKG_VERSION").to_owned()),
         // Releases are told apart by their version: a build doesn't look at the repository.
-        ("Git branch", "'', revision <unknown>".to_owned()),
+        (
+            "Git branch",
+            "'<not recorded>', revision <not recorded>".to_owned(),
+        ),
         ("Configured with", configuration()),
     ]
 }

@@ -16,8 +16,8 @@ pub struct Section {
 impl Section {
     pub const fn title(&self) -> &'static str {
         match self.placement {
-            Placement::SameProcess => "the same process",
-            Placement::SameHost => "another process of this node",
+            Placement::SameProcess => "this worker itself",
+            Placement::SameHost => "another worker on this node",
             Placement::OtherHost => "another node",
         }
     }

@@ -19,6 +19,9 @@ const TYPES: [&str; 9] = [
     "ze-managed",
 ];
 
+/// Longest message of a transport.
+const MAX_SEGMENT: usize = 1 << 30;
+
 /// # Errors
 /// `InvalidParam`, after a message that names the variable.
 pub fn usable(config: &Config) -> Result<()> {
@@ -30,6 +33,25 @@ pub fn usable(config: &Config) -> Result<()> {
     not_empty(config, "ALLOC_PRIO")?;
     let factor = "DYNAMIC_TL_PROGRESS_FACTOR";
     positive(config, factor, f64::from(config.uint(factor)))?;
+    for name in ["KEEPALIVE_NUM_EPS", "RECOVERY_RETRIES"] {
+        positive(config, name, f64::from(config.uint(name)))?;
+    }
+    for name in ["MIN_RNDV_CHUNK_SIZE", "MIN_RMA_CHUNK_SIZE"] {
+        positive(config, name, config.size(name) as f64)?;
+    }
+    let domains = config.count("MAX_COMPONENT_MDS").unwrap_or(1);
+    positive(config, "MAX_COMPONENT_MDS", domains as f64)?;
+    if config.size("SEG_SIZE") > MAX_SEGMENT {
+        return refuse(config, "SEG_SIZE", "at most 1 GB");
+    }
+    if config.int("SELF_NUM_DEVICES") < 1 {
+        return refuse(config, "SELF_NUM_DEVICES", "a number above 0");
+    }
+    let sizes = config.list("RX_MPOOL_SIZES");
+    let is_power = |size: &String| parse_size(size).is_some_and(usize::is_power_of_two);
+    if !sizes.iter().all(is_power) {
+        return refuse(config, "RX_MPOOL_SIZES", "powers of 2, separated by commas");
+    }
     for name in ["SEND", "COMPLETION", "LATE_COMPLETION", "REGISTRATION"] {
         let name = format!("FAULT_{name}");
         if config.list(&name).iter().any(|n| parse_ulong(n) == Some(0)) {
@@ -52,8 +74,19 @@ pub fn usable(config: &Config) -> Result<()> {
 /// # Errors
 /// As [`usable`].
 pub fn usable_by(config: &Config, tl: &str) -> Result<()> {
-    let prefix = tl.to_uppercase();
     let known = |name: &String| crate::ucs::config::resolve(name).is_some();
+    let prefix = tl.to_uppercase();
+    let most = format!("{prefix}_SEG_SIZE");
+    if known(&most) && config.size(&most) > MAX_SEGMENT {
+        return refuse(config, &most, "at most 1 GB");
+    }
+    let factor = format!("{prefix}_FIFO_RELEASE_FACTOR");
+    if known(&factor) {
+        if !(0.0..1.0).contains(&config.double(&factor)) {
+            return refuse(config, &factor, "a number from 0 to below 1");
+        }
+        not_empty(config, &format!("{prefix}_ALLOC"))?;
+    }
     for side in ["RX", "TX"] {
         let named = |what: &str| Some(format!("{prefix}_{side}_{what}")).filter(known);
         if let Some(name) = named("BUFS_GROW") {
@@ -136,6 +169,11 @@ mod tests {
             ("RNDV_FRAG_ALLOC_COUNT", "cuda:7,8", false),
             ("RX_MPOOL_SIZES", "", false),
             ("ALLOC_PRIO", "", false),
+            ("KEEPALIVE_NUM_EPS", "0", false),
+            ("RECOVERY_RETRIES", "0", false),
+            ("MIN_RNDV_CHUNK_SIZE", "0", false),
+            ("RX_MPOOL_SIZES", "63", false),
+            ("RX_MPOOL_SIZES", "64,4k", true),
             ("FAULT_SEND", "0", false),
             ("FAULT_SEND", "3,7", true),
             ("FAULT_MESSAGES", "rts,foo", false),
@@ -153,10 +191,14 @@ mod tests {
             ("TCP_TX_MAX_BUFS", "0", false),
             ("TCP_TX_MAX_BUFS", "-1", true),
             ("TCP_RX_MAX_CHUNK_SIZE", "0", false),
+            ("POSIX_FIFO_RELEASE_FACTOR", "1", false),
+            ("POSIX_FIFO_RELEASE_FACTOR", "0.5", true),
+            ("POSIX_ALLOC", "", false),
         ] {
             let mut config = Config::default();
             config.set(name, value);
-            assert_eq!(usable_by(&config, "tcp").is_ok(), ok, "{name}={value}");
+            let tl = name.split_once('_').unwrap().0.to_lowercase();
+            assert_eq!(usable_by(&config, &tl).is_ok(), ok, "{name}={value}");
         }
     }
 }

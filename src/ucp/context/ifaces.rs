@@ -58,6 +58,8 @@ impl Context {
                 // What the user allows is used up, as a range of ports. A worker without this
                 // transport would be one that peers can't reach.
                 Err(Error::Busy) => return Err(Error::Busy),
+                // Settings that can't be: they are to be mended, not to be done without.
+                Err(Error::InvalidParam) => return Err(Error::InvalidParam),
                 Err(error) => {
                     let (tl, dev) = (resource.tl_name(), resource.dev_name());
                     // The transport has said what failed, if that is worth a line.

@@ -30,6 +30,10 @@ const ADDR_LEN: usize = 12;
 /// Bytes that the header of a short message takes.
 const HEADER_LEN: usize = 8;
 
+/// Of a message, all headers included.
+const LEAST_SEG: usize = 64;
+const MOST_SEG: usize = 1 << 30;
+
 /// See [`COMPONENT`].
 pub struct SelfComponent;
 
@@ -121,7 +125,13 @@ impl SelfIface {
         let (uid, number) = address.split_at_mut(8);
         uid.copy_from_slice(&params.worker_uid.to_ne_bytes());
         number.copy_from_slice(&NEXT.fetch_add(1, Ordering::Relaxed).to_ne_bytes());
-        let seg_size = config.size("SELF_SEG_SIZE").clamp(HEADER_LEN, 1 << 30);
+        let seg_size = config.size("SELF_SEG_SIZE");
+        if !(LEAST_SEG..=MOST_SEG).contains(&seg_size) {
+            crate::ucs_error!(
+                "UCX_SELF_SEG_SIZE={seg_size}: at least {LEAST_SEG} and at most {MOST_SEG} bytes"
+            );
+            return Err(Error::InvalidParam);
+        }
         let bell = params.wakeup.then(Doorbell::new).transpose();
         let bell = bell.map_err(|error| {
             crate::ucs_error!("self: failed to create a pipe for wake-up: {error}");
@@ -181,7 +191,7 @@ impl Iface for SelfIface {
             return Err("the address has the wrong length".to_owned());
         }
         if iface_addr != self.address {
-            return Err("it is another worker".to_owned());
+            return Err("it leads to the own worker only".to_owned());
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::ucs::config::{Config, Ternary};
 use crate::ucs::status::{Error, Result};
-use crate::ucs_error;
+use crate::{ucs_error, ucs_warn};
 
 use super::wire;
 
@@ -53,10 +53,6 @@ impl TcpConfig {
     pub fn read(config: &Config) -> Result<TcpConfig> {
         let tx_seg_size = segment(config, "TCP_TX_SEG_SIZE")?;
         let rx_seg_size = segment(config, "TCP_RX_SEG_SIZE")?;
-        if tx_seg_size < LEAST_SEG_SIZE {
-            ucs_error!("UCX_TCP_TX_SEG_SIZE={tx_seg_size}: at least {LEAST_SEG_SIZE} bytes");
-            return Err(Error::InvalidParam);
-        }
         let max_conn_retries = config.uint("TCP_MAX_CONN_RETRIES");
         if max_conn_retries > 255 {
             ucs_error!("UCX_TCP_MAX_CONN_RETRIES={max_conn_retries}: at most 255");
@@ -67,6 +63,9 @@ impl TcpConfig {
                 .count(name)
                 .map(|n| u32::try_from(n).unwrap_or(u32::MAX))
         };
+        if config.uint("TCP_MAX_POLL") == 0 {
+            ucs_warn!("UCX_TCP_MAX_POLL=0: one connection per poll is served all the same");
+        }
         let max_iov = config.count("TCP_MAX_IOV").unwrap_or(u64::MAX);
         let seconds = |default| move |time: Option<f64>| duration(time.unwrap_or(default));
         Ok(TcpConfig {
@@ -105,9 +104,9 @@ impl TcpConfig {
 
 fn segment(config: &Config, name: &str) -> Result<usize> {
     let size = config.size_auto(name).unwrap_or(64 << 10);
-    if size > wire::MAX_MESSAGE as usize {
+    if !(LEAST_SEG_SIZE..=wire::MAX_MESSAGE as usize).contains(&size) {
         ucs_error!(
-            "UCX_{name}={}: at most {} bytes",
+            "UCX_{name}={}: at least {LEAST_SEG_SIZE} and at most {} bytes",
             config.text(name),
             wire::MAX_MESSAGE
         );

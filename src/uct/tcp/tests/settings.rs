@@ -42,7 +42,7 @@ fn segment_sizes() {
         exchange(&a, &Node::new());
         let b = Node::with(&config(&[
             ("TCP_TX_SEG_SIZE", rx),
-            ("TCP_RX_SEG_SIZE", "1"),
+            ("TCP_RX_SEG_SIZE", "160"),
         ]));
         exchange(&a, &b);
     }

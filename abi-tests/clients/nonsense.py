@@ -29,10 +29,11 @@ UNUSED = {"UCX_PROTOS"}
 
 def outcome(binary, lib, name, value):
     """The step that it fails at, and the lines that say something."""
-    # Not by proc.run, which can't run two at a time.
+    # Not by proc.run, which can't run two at a time. Some values are names of files that are made.
     env = where.environ(lib, None, UCX_LOG_FILE="stderr", **{name: value})
     try:
-        r = subprocess.run([binary], env=env, capture_output=True, text=True, timeout=20 * proc.patience)
+        r = subprocess.run([binary], env=env, cwd=os.path.dirname(binary), capture_output=True, text=True,
+                           timeout=20 * proc.patience)
     except subprocess.TimeoutExpired:
         return "hangs", []
     said = [line for line in r.stderr.splitlines() if "  UCX  " in line and "to suppress this warning" not in line]

@@ -549,6 +549,34 @@ def long_test_other_clients(room):
 # ---- threads --------------------------------------------------------------------------------------
 
 
+def copies_of(room, program, **env):
+    """Copies that the driver is asked for by messages, puts and gets between devices."""
+    folder = Path(tempfile.mkdtemp(dir=room.folder))
+    out = room.run_ours(program, "cuda,cuda", "1", env={"UCX_TLS": FAST, "CUDASIM_REPORT": str(folder / "%p")} | env)
+    check("all bytes arrived" in out, f"{env}: {out[-1500:]}")
+    reports = [facts(path.read_text()) for path in folder.iterdir()]
+    check(reports, f"{env}: no report")
+    for report in reports:
+        balanced(report)
+    return sum(report.get("calls cuMemcpyAsync", 0) for report in reports)
+
+
+FORCE = {"UCX_RNDV_PIPELINE_SHM_CUDA_STAGING_FORCE": "y"}
+
+
+def test_staging_policy(room):
+    """Messages between devices are read where that is faster, or go through the host if the user wants:
+    that takes more copies. All bytes arrive either way."""
+    program = room.compile("buffers")
+    read = copies_of(room, program)
+    for env in (FORCE, {"UCX_CUDA_IPC_BW": "1MBs"}):
+        copies = copies_of(room, program, **env)
+        check(copies > read, f"{env}: {copies} copies, {read} by reading")
+    for no in ({"UCX_RNDV_PIPELINE_SHM_ENABLE": "n"}, {"UCX_RNDV_FRAG_MEM_TYPE": "cuda"}, {"UCX_RNDV_SCHEME": "get_zcopy"}):
+        copies = copies_of(room, program, **FORCE, **no)
+        check(copies == read, f"{no}: {copies} copies, {read} by reading")
+
+
 def threads(room, seconds):
     program = room.compile("keys")
     for env in ({}, {"UCX_CUDA_IPC_CACHE_MAX_REGIONS": "2"}):

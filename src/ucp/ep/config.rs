@@ -9,8 +9,8 @@ use super::{AmRail, RailInfo};
 use crate::ucp::context::Context;
 use crate::ucp::select::proto::Threshold;
 use crate::ucp::select::{
-    Lanes, ProtoParams, RndvScheme, SendClass, TagThresholds, put_threshold, rndv_best,
-    tag_thresholds,
+    DevicePolicy, Lanes, ProtoParams, RndvScheme, SendClass, TagThresholds, put_threshold,
+    rndv_best, tag_thresholds,
 };
 use crate::ucs::config::parse_size;
 use crate::uct::{IfaceAttr, IfaceCaps};
@@ -50,6 +50,8 @@ pub struct RndvChoice {
     pub frag: usize,
     /// Bytes copied at a time out of mapped memory (`UCX_RKEY_PTR_SEG_SIZE`).
     pub ptr_step: usize,
+    /// Between devices.
+    pub device: DevicePolicy,
     /// It was said that the forced scheme is not possible.
     pub told: Cell<bool>,
 }
@@ -126,6 +128,7 @@ impl EpConfig {
                 best: rndv_best(params),
                 frag: params.rndv_frag,
                 ptr_step: params.rkey_ptr_step,
+                device: DevicePolicy::default(),
                 told: Cell::new(false),
             },
             put_lane_min: put.map_or(usize::MAX, |attr| put_threshold(params, attr)),
@@ -158,6 +161,7 @@ impl EpConfig {
                 best: RndvScheme::Am,
                 frag: ROOM,
                 ptr_step: ROOM,
+                device: DevicePolicy::default(),
                 told: Cell::new(false),
             },
             put_lane_min: usize::MAX,

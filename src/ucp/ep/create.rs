@@ -13,7 +13,7 @@ use crate::ucp::context::{Context, Features, RscIndex};
 use crate::ucp::failover::{self, Overhead, Reliable};
 use crate::ucp::print;
 use crate::ucp::select::{
-    self, Candidate, LaneIdx, Lanes, LocalTl, ProtoParams, Requirements, cost,
+    self, Candidate, DevicePolicy, LaneIdx, Lanes, LocalTl, ProtoParams, Requirements, cost,
 };
 use crate::ucp::wire::Origin;
 use crate::ucp::wireup::attempts::{Attempts, Opened, Way, Ways};
@@ -548,6 +548,8 @@ fn wired(
             protocols: Some(params),
         });
         let mut config = EpConfig::new(chosen.clone(), am_attr, fetch_attr, put_attr, &params);
+        let device_attr = chosen.device.and_then(attr);
+        config.rndv.device = DevicePolicy::new(&context.config, device_attr, &params, intra);
         if chosen.numbered {
             let most = context.config.uint("MAX_RNDV_RAILS") as usize;
             config.rails = chosen.am_bw.len().min(most).max(1);

@@ -9,6 +9,7 @@
 
 mod candidates;
 pub mod cost;
+pub mod device;
 pub mod lanes;
 pub mod proto;
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod tests;
 pub mod why;
 
 pub use candidates::{Candidate, alternatives};
+pub use device::DevicePolicy;
 pub use lanes::{LaneIdx, LaneSpec, LaneUse, Lanes, LocalTl, Requirements, Unreachable, select};
 pub use proto::{
     ProtoParams, ProtoRange, Protocol, Reason, RndvScheme, SendClass, TagThresholds, Threshold,

@@ -507,7 +507,7 @@ fn eager_zcopy(params: &ProtoParams<'_>, size: usize) -> f64 {
 const ZCOPY_OVERHEAD: f64 = 150e-9;
 
 /// Time of a rendezvous, from its first message to the data's arrival.
-fn rndv_cost(params: &ProtoParams<'_>, scheme: RndvScheme) -> Linear {
+pub(super) fn rndv_cost(params: &ProtoParams<'_>, scheme: RndvScheme) -> Linear {
     let am = &params.am.perf;
     let message = Linear::new(am.latency + 2.0 * am.overhead, 0.0);
     let lane = match scheme {

@@ -55,6 +55,7 @@ pub fn tables() -> &'static [&'static Table] {
         &uct::cuda::ipc::config::TRANSPORT,
         &uct::config_table::CMA_MD,
         &uct::config_table::CMA,
+        &ucp::select::device::STAGING,
         &ucp::failover::FAILOVER,
         &uct::fault::FAULT,
     ];

@@ -40,7 +40,16 @@ pub fn lane(ep: &Endpoint, buf: &RecvBuf) -> Option<Rc<dyn uct::Ep>> {
     ep.device_lane().filter(|_| buf.suits_devices())
 }
 
-/// Whether the receiver reads: always, unless the user wants another scheme.
+/// Whether the message goes through host memory although it can be read: between devices, if the
+/// user didn't ask for reading.
+pub fn stages(ep: &Endpoint, buf: &RecvBuf, rts: &Rts, is_tag: bool) -> bool {
+    let rndv = &ep.config().rndv;
+    let between_devices = rts.staged && matches!(buf, RecvBuf::Device(_));
+    let size = usize::try_from(rts.total).unwrap_or(usize::MAX);
+    rndv.forced.is_none() && between_devices && rndv.device.stages(size, is_tag)
+}
+
+/// Whether the receiver can read, and may: always, unless the user wants another scheme.
 pub fn reads(ep: &Endpoint, buf: &RecvBuf, rts: &Rts) -> bool {
     let forced = ep.config().rndv.forced;
     let wanted = forced.is_none_or(|scheme| scheme == RndvScheme::Get);

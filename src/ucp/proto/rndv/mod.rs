@@ -93,7 +93,8 @@ fn receive_when(worker: &Worker, req: ReqRef, buf: RecvBuf, rts: &Rts, at_once: 
     }
     ep.op_started(req);
     let op = worker.name_op(req);
-    let scheme = scheme::choose(&ep, &buf, rts);
+    // What comes later are data of active messages.
+    let scheme = scheme::choose(&ep, &buf, rts, at_once);
     match scheme {
         RndvScheme::Get => {
             let flight = Flight::new(Fetch::new(worker, buf, rts, total, op));

@@ -7,9 +7,11 @@ use crate::ucp::wire::rndv::Rts;
 
 /// The scheme that the user forces (`UCX_RNDV_SCHEME`), or the one that the cost model prefers; if
 /// that can't serve these two buffers, active messages.
-pub fn choose(ep: &Endpoint, buf: &RecvBuf, rts: &Rts) -> RndvScheme {
+pub fn choose(ep: &Endpoint, buf: &RecvBuf, rts: &Rts, is_tag: bool) -> RndvScheme {
     if super::device::reads(ep, buf, rts) {
-        return RndvScheme::Get;
+        let staged = super::device::stages(ep, buf, rts, is_tag);
+        let through_host = staged.then(|| through_host(ep, buf, rts)).flatten();
+        return through_host.unwrap_or(RndvScheme::Get);
     }
     let rndv = &ep.config().rndv;
     let wanted = rndv.forced.unwrap_or(rndv.best);
@@ -34,6 +36,14 @@ pub fn choose(ep: &Endpoint, buf: &RecvBuf, rts: &Rts) -> RndvScheme {
 /// For memory of devices, where lanes move it between host memory at both ends.
 fn through_host(ep: &Endpoint, buf: &RecvBuf, rts: &Rts) -> Option<RndvScheme> {
     let to_device = matches!(buf, RecvBuf::Device(_));
+    let policy = &ep.config().rndv.device;
+    let allowed = match rts.staged && to_device {
+        true => policy.between_devices,
+        false => policy.in_host,
+    };
+    if !allowed {
+        return None;
+    }
     let ways: &[RndvScheme] = match (rts.staged, to_device) {
         (true, true) => &[RndvScheme::PutPpln],
         (true, false) => &[RndvScheme::Put, RndvScheme::PutPpln],

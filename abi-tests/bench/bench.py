@@ -22,6 +22,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "clients"))
 import where  # noqa: E402
+import driver_calls  # noqa: E402
 import links  # noqa: E402
 
 K, M = 1 << 10, 1 << 20
@@ -265,6 +266,7 @@ def main():
         unused(table, options, sides, folder)
         registrations(table, options, sides, folder)
         connections(table, options, sides, crowd)
+        driver_calls.rows(table, options)
         uct(table, options, sides)
         point_to_point(table, options, sides, pairs)
         rendezvous(table, options, sides)

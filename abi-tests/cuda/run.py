@@ -542,7 +542,7 @@ def test_ucxx(room):
     client_on_devices(room, python_clients.ucxx, python_clients.FAST, 7)
 
 
-def test_nixl(room):
+def long_test_nixl(room):
     client_on_devices(room, python_clients.nixl, python_clients.FAST, 4)
 
 

@@ -241,6 +241,9 @@ def same_output(cases):
                 continue
             ours, theirs = (pair(ctx, b, b, env, arguments)[:2] for b in (PERFTEST, where.PERFTEST))
             for side, a, b in zip(("client", "server"), ours, theirs):
+                if "-N" in arguments:
+                    # Whether genuine's sets thousands apart depends on the locales that are installed.
+                    a, b = (re.sub(r"(?<=\d),(?=\d{3}\b)", "", output) for output in (a, b))
                 a, b = shape(a), shape(b)
                 if "-X" in arguments:
                     a, b = a[:-1], b[:-1]

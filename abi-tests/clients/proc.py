@@ -114,12 +114,17 @@ class Result:
 patience = 1.0
 
 
-def end_all(grace=2.0):
-    """Ends every descendant, and waits until none is left."""
+# Servers whose end is waited for elsewhere (Background): how they end, and what they say then, belongs to a test.
+kept = set()
+
+
+def end_all(grace=2.0, spare=frozenset()):
+    """Ends every descendant but those of `spare` and what is below them, and waits until none is left."""
     for sig, limit in ((signal.SIGTERM, grace), (signal.SIGKILL, 5.0)):
         until = time.monotonic() + limit
         while time.monotonic() < until:
-            pids = descendants()
+            spared = set(spare).union(*(descendants(pid) for pid in spare))
+            pids = [pid for pid in descendants() if pid not in spared]
             if not pids:
                 break
             for pid in pids:
@@ -127,18 +132,19 @@ def end_all(grace=2.0):
                     os.kill(pid, sig)
                 except OSError:
                     pass
-            reap()
+            reap(spare)
             time.sleep(0.05)
-    reap()
+    reap(spare)
 
 
-def reap():
-    """Collects orphans that became ours (children that subprocess waits for are told apart by it)."""
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except OSError:
-        pass
+def reap(spare=frozenset()):
+    """Collects what has ended, orphans that became ours among it, but for `spare`."""
+    for pid in descendants(alive_only=False):
+        if pid not in spare:
+            try:
+                os.waitpid(pid, os.WNOHANG)
+            except OSError:
+                pass
 
 
 def run(cmd, env, timeout, cwd=None, watch=True, stdin=None):
@@ -160,7 +166,7 @@ def run(cmd, env, timeout, cwd=None, watch=True, stdin=None):
         end_all()
         raise
     mapped = watcher.stop() if watcher else {}
-    end_all(0.5)
+    end_all(0.5, frozenset(kept))
     return Result(p.returncode, out.decode(errors="replace"), timed_out, mapped, time.monotonic() - start)
 
 
@@ -172,6 +178,7 @@ class Background:
         heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
         self.p = subprocess.Popen(cmd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=heed)
+        kept.add(self.p.pid)
         self.out = b""
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
@@ -191,6 +198,7 @@ class Background:
             except OSError:
                 pass
             self.p.wait()
+        kept.discard(self.p.pid)
         # What is left in the pipe; long, for a machine on which this thread may not have run yet.
         self.reader.join(20)
         return rc, self.out.decode(errors="replace")

@@ -5,6 +5,9 @@
 //! posts a message, moves one along, kills a lane (what is in it may vanish, stay to come out late,
 //! or come out twice), notices a death, opens a lane again, or lets time pass. At the end no lane
 //! dies any more, everything must arrive and be acknowledged.
+//!
+//! A side that has lost all lanes tries again, or gives up. Who speaks to one that has given up is told
+//! so. At the end both have given up, or none, and then all is as above.
 
 use std::collections::VecDeque;
 
@@ -23,6 +26,8 @@ enum Packet {
     Stopped(LaneStopped),
     Probe(LaneId),
     Proof(LaneId),
+    /// Nothing that the other side waits for.
+    Word,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +63,10 @@ enum Step {
     Round {
         side: usize,
     },
+    /// It has been without a lane for long.
+    GiveUp {
+        side: usize,
+    },
 }
 
 #[derive(Default)]
@@ -71,6 +80,9 @@ struct Side {
     /// What it sends, by lane. Killed ones are kept: their bytes may come late.
     wires: Vec<Wire>,
     old: Vec<VecDeque<Packet>>,
+    /// What no lane was there for.
+    unsaid: Vec<Packet>,
+    lost: bool,
     posted: [u64; 2],
     delivered: [Vec<u64>; 2],
     acked: u64,
@@ -91,6 +103,8 @@ impl Side {
             link,
             wires,
             old: Vec::new(),
+            unsaid: Vec::new(),
+            lost: false,
             posted: [0; 2],
             delivered: [Vec::new(), Vec::new()],
             acked: 0,
@@ -109,9 +123,15 @@ impl Side {
         self.link.lanes.all_live().next().map(|id| id.lane)
     }
 
+    /// By all lanes that are open.
     fn say(&mut self, packet: Packet) {
-        if let Some(lane) = self.any_lane() {
-            self.put(lane, packet);
+        let open = (0..LANES).filter(|lane| self.link.lanes.open_id(*lane).is_some());
+        let open: Vec<u8> = open.collect();
+        if open.is_empty() {
+            self.unsaid.push(packet);
+        } else {
+            open.into_iter()
+                .for_each(|lane| self.put(lane, packet.clone()));
         }
     }
 
@@ -149,12 +169,29 @@ impl Side {
     }
 
     fn open(&mut self, lane: u8) {
-        if let Some(id) = self.link.lanes.open(lane, false) {
+        if self.lost {
+            return;
+        }
+        let id = match self.link.lanes.open(lane, false) {
+            // There may be no other lane by which the peer could answer.
+            None if self.any_lane().is_none() => self.link.lanes.reopen(lane),
+            id => id,
+        };
+        if let Some(id) = id {
             let wire = &mut self.wires[usize::from(lane)];
             let late = core::mem::take(wire).queue;
             self.old.push(late);
             self.put(lane, Packet::Probe(id));
+            for packet in core::mem::take(&mut self.unsaid) {
+                self.put(lane, packet);
+            }
         }
+    }
+
+    fn give_up(&mut self) {
+        self.lost = true;
+        self.wires.iter_mut().for_each(|wire| wire.queue.clear());
+        self.old.clear();
     }
 
     fn replay(&mut self) {
@@ -212,10 +249,12 @@ impl Side {
                 self.link.on_lane_stopped(&stopped, |_| acked += 1);
                 self.replay();
             }
+            Packet::Word => {}
             Packet::Probe(id) => self.say(Packet::Proof(id)),
             Packet::Proof(id) => {
-                // What could not be said while no lane was left.
-                if self.link.lanes.proven(id) {
+                // What may have been said in vain while no lane led anywhere.
+                let had_none = self.any_lane().is_none();
+                if self.link.lanes.proven(id) && had_none {
                     self.say_again();
                 }
             }
@@ -246,16 +285,20 @@ impl Model {
         let Some(packet) = self.sides[side].wires[usize::from(lane)].queue.pop_front() else {
             return false;
         };
-        self.sides[1 - side].take(packet);
+        self.hear(1 - side, packet);
         true
     }
 
-    /// Whether both sides have a working lane besides this one.
-    fn others_work(&self, lane: u8) -> bool {
-        self.sides.iter().all(|side| {
-            let mut live = side.link.lanes.all_live();
-            live.any(|id| id.lane != lane && !side.wires[usize::from(id.lane)].dead)
-        })
+    /// A side that has given up answers everything by saying so.
+    fn hear(&mut self, side: usize, packet: Packet) {
+        match self.sides[side].lost {
+            false => self.sides[side].take(packet),
+            true => self.sides[1 - side].give_up(),
+        }
+    }
+
+    fn has_lane(&self, side: usize) -> bool {
+        self.sides[side].any_lane().is_some()
     }
 
     fn step(&mut self, step: Step) {
@@ -276,8 +319,11 @@ impl Model {
             Step::Move { side, lane } => {
                 self.deliver(side, lane);
             }
-            // The death of the last lane is the endpoint's, and nothing is promised then.
-            Step::Kill { lane, .. } | Step::Notice { lane, .. } if !self.others_work(lane) => {}
+            Step::GiveUp { side } => {
+                if !self.has_lane(side) {
+                    self.sides[side].give_up();
+                }
+            }
             Step::Kill { lane, lose } => {
                 for side in &mut self.sides {
                     let wire = &mut side.wires[usize::from(lane)];
@@ -292,7 +338,7 @@ impl Model {
                     .front()
                     .cloned();
                 if let Some(packet @ Packet::Message(..)) = front {
-                    self.sides[1 - side].take(packet);
+                    self.hear(1 - side, packet);
                 }
             }
             Step::Notice { side, lane } => {
@@ -304,7 +350,11 @@ impl Model {
                     self.sides[side].open(lane);
                 }
             }
-            Step::Round { side } => self.sides[side].round(),
+            Step::Round { side } => {
+                if !self.sides[side].lost {
+                    self.sides[side].round();
+                }
+            }
         }
         let [a, b] = &self.sides;
         a.check(b);
@@ -316,8 +366,9 @@ impl Model {
         for _ in 0..4 {
             for side in 0..2 {
                 for lane in 0..LANES {
-                    let live = self.sides[side].link.lanes.live(lane).is_some();
-                    if self.sides[side].wires[usize::from(lane)].dead && live {
+                    // One that was only tried, too: it is not waited for without an end.
+                    let open = self.sides[side].link.lanes.open_id(lane).is_some();
+                    if self.sides[side].wires[usize::from(lane)].dead && open {
                         self.sides[side].notice(lane);
                     }
                     self.sides[side].open(lane);
@@ -330,7 +381,19 @@ impl Model {
                 .into_iter()
                 .flatten()
             {
-                self.sides[1 - side].take(packet);
+                self.hear(1 - side, packet);
+            }
+        }
+        self.drain();
+        // Who has no lane by now gives up, and who has one is heard now and then.
+        for side in 0..2 {
+            if !self.has_lane(side) {
+                self.sides[side].give_up();
+            }
+        }
+        for side in 0..2 {
+            if !self.sides[side].lost {
+                self.sides[side].say(Packet::Word);
             }
         }
         self.drain();
@@ -344,6 +407,9 @@ impl Model {
                     while self.deliver(side, lane) {
                         moved = true;
                     }
+                }
+                if self.sides[side].lost {
+                    continue;
                 }
                 self.sides[side].round();
                 let owes = self.sides[side].link.acks().owes();
@@ -364,6 +430,10 @@ impl Model {
         }
         model.settle();
         let [a, b] = &model.sides;
+        assert_eq!(a.lost, b.lost, "one has failed and the other goes on");
+        if a.lost {
+            return;
+        }
         for (side, peer) in [(a, b), (b, a)] {
             side.check(peer);
             for (delivered, posted) in side.delivered.iter().zip(peer.posted) {
@@ -391,7 +461,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (side.clone(), lane.clone()).prop_map(|(side, lane)| Step::Repeat { side, lane }),
         1 => (side.clone(), lane.clone()).prop_map(|(side, lane)| Step::Notice { side, lane }),
         2 => (side.clone(), lane).prop_map(|(side, lane)| Step::Open { side, lane }),
-        4 => side.prop_map(|side| Step::Round { side }),
+        4 => side.clone().prop_map(|side| Step::Round { side }),
+        1 => side.prop_map(|side| Step::GiveUp { side }),
     ]
 }
 

@@ -193,7 +193,7 @@ const UCS_VARS: &[Variable] = &[
     var(
         "TOPO_PRIO",
         "sysfs,default",
-        Kind::Array(&Kind::Enum(&["sysfs", "default"])),
+        Kind::Array(&Kind::Word(&["sysfs", "default"])),
         "Where the topology of the machine is taken from, first choice first.",
     ),
     var(

@@ -34,6 +34,8 @@ pub enum Kind {
     Text,
     /// One of the names, in any case.
     Enum(&'static [&'static str]),
+    /// The same, where UCX lists it as any text and finds out later.
+    Word(&'static [&'static str]),
     /// Any of the names, separated by commas.
     Bitmap(&'static [&'static str]),
     /// Values separated by commas.
@@ -104,7 +106,7 @@ impl Kind {
             Kind::Bandwidth => units::parse_bandwidth(text).map(units::format_bandwidth),
             Kind::Signal => signal_name(text).map(str::to_owned),
             Kind::Text => Some(text.to_owned()),
-            Kind::Enum(names) => find(names, text).map(str::to_owned),
+            Kind::Enum(names) | Kind::Word(names) => find(names, text).map(str::to_owned),
             Kind::Bitmap(names) => bitmap(names, text),
             Kind::Array(kind) => joined(kind, text, ','),
             Kind::PathArray(kind) => joined(kind, text, ':'),
@@ -152,7 +154,7 @@ impl Kind {
                 "bandwidth value: <number>[T|G|M|K]B|b[[p|/]s] or \"auto\"".to_owned()
             }
             Kind::Signal => "system signal (number or SIGxxx)".to_owned(),
-            Kind::Text => "string".to_owned(),
+            Kind::Text | Kind::Word(_) => "string".to_owned(),
             Kind::Enum(names) => format!("[{}]", names.join("|")),
             Kind::Bitmap(names) => format!("comma-separated list of: [{}]", names.join("|")),
             Kind::Array(kind) => format!("comma-separated list of: {}", kind.syntax()),

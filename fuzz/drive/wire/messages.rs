@@ -66,12 +66,17 @@ impl Bench {
         self.worker.placed(id, &header, total);
     }
 
+    /// A message about endpoints, lanes or links, with one byte changed perhaps.
     pub fn wireup(&self, input: &mut Input<'_>) {
+        let kind = match input.byte() % 8 {
+            0 => wireup::Kind::Closed,
+            2 => wireup::Kind::Aborted,
+            3 => wireup::Kind::Lane,
+            4 => wireup::Kind::Stale,
+            _ => wireup::Kind::Request,
+        };
         let header = wireup::Wireup {
-            kind: match input.byte() % 4 {
-                0 => wireup::Kind::Closed,
-                _ => wireup::Kind::Request,
-            },
+            kind,
             origin: ucx::ucp::wire::Origin {
                 worker: self.worker.uid(),
                 conn: u32::from(input.byte() % 8),
@@ -80,6 +85,15 @@ impl Bench {
         };
         let mut bytes = vec![0; wireup::Wireup::LEN];
         header.encode(&mut Writer::new(&mut bytes));
+        // Of a lane: its number, 0, its epoch. Then the two links, of which there are few.
+        if kind == wireup::Kind::Lane {
+            bytes.extend_from_slice(&[input.byte() % 4, 0, input.byte() % 4, 0]);
+        }
+        if matches!(kind, wireup::Kind::Lane | wireup::Kind::Stale) {
+            for _ in 0..2 {
+                bytes.extend_from_slice(&u64::from(input.byte() % 4).to_ne_bytes());
+            }
+        }
         bytes.extend_from_slice(&self.worker.address());
         let flip = input.len();
         if let Some(byte) = bytes.get_mut(flip) {

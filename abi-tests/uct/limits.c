@@ -124,6 +124,8 @@ static void accesses(void)
     char packed[4096];
     size_t size = 8 << 20;
     MUST(uct_iface_mem_alloc(peer->iface, size, UCT_MD_MEM_ACCESS_ALL, "limits", &mem));
+    /* Valgrind does not know that process_vm_writev gives memory its bytes. */
+    memset(mem.address, 0, size);
     if (domain.md_attr.cap.flags & UCT_MD_FLAG_NEED_RKEY) {
         MUST(uct_md_mkey_pack(domain.md, mem.memh, packed));
         MUST(uct_rkey_unpack(domain.component, packed, &rkey));

@@ -9,7 +9,7 @@ mod worker;
 use crate::ucs::config::{Group, Table};
 
 /// Names of memory types, in the order of `ucs_memory_type_t`.
-const MEMORY_TYPES: &[&str] = &[
+pub(in crate::ucp) const MEMORY_TYPES: &[&str] = &[
     "host",
     "cuda",
     "cuda-managed",

@@ -1,23 +1,11 @@
 //! Values that are well formed, each by itself, and can't be used. What isn't well formed is refused
 //! when the configuration is read.
 
+use crate::ucp::config_table::MEMORY_TYPES;
 use crate::ucp::wire::name;
 use crate::ucs::config::{Config, parse_size, parse_ulong};
 use crate::ucs::status::{Error, Result};
 use crate::ucs_error;
-
-/// Types of memory, as the keys of lists by type are called.
-const TYPES: [&str; 9] = [
-    "host",
-    "cuda",
-    "cuda-managed",
-    "rocm",
-    "rocm-managed",
-    "rdma",
-    "ze-host",
-    "ze-device",
-    "ze-managed",
-];
 
 /// Longest message of a transport.
 const MAX_SEGMENT: usize = 1 << 30;
@@ -137,9 +125,11 @@ fn not_empty(config: &Config, name: &str) -> Result<()> {
 }
 
 fn by_memory_type(config: &Config, name: &str) -> Result<()> {
+    // The last two, "gaudi" and "unknown", are no keys of such lists.
+    let types = &MEMORY_TYPES[..MEMORY_TYPES.len() - 2];
     let is_entry = |entry: &String| {
         let (kind, value) = entry.split_once(':').unwrap_or((entry, ""));
-        TYPES.contains(&kind.trim()) && parse_size(value).is_some_and(|value| value != 0)
+        types.contains(&kind.trim()) && parse_size(value).is_some_and(|value| value != 0)
     };
     match config.list(name).iter().all(is_entry) {
         true => Ok(()),

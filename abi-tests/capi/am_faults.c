@@ -2,36 +2,13 @@
  * process, which must end by itself with the right status. Run on our libraries only: genuine UCX checks
  * little of this. Prints a line per case; exits with 1 when a case is wrong. */
 #define _GNU_SOURCE
+#include "cases.h"
 #include "am.h"
 #include "rma.h"
 #include "pair.h"
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-
-static int wrong;
-
-static void check(const char *what, ucs_status_t (*f)(void), ucs_status_t want)
-{
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        alarm(60);
-        ucs_status_t s = f();
-        fflush(NULL);
-        _exit((uint8_t)(int8_t)s);
-    }
-    int st;
-    HOLDS(waitpid(pid, &st, 0) == pid);
-    if (WIFSIGNALED(st)) {
-        printf("WRONG %s: ended by signal %d\n", what, WTERMSIG(st));
-        wrong++;
-        return;
-    }
-    ucs_status_t s = (ucs_status_t)(int8_t)WEXITSTATUS(st);
-    wrong += s != want;
-    printf("%s %s: %s\n", s == want ? "ok" : "WRONG", what, name(s));
-}
 
 enum { ID = 4, ALL_FEATURES = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 };
 static unsigned char out[1 << 20], in[1 << 20];

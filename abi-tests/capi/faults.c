@@ -2,7 +2,7 @@
  * right status. Run on our libraries only: genuine UCX crashes in several of these.
  * Prints a line per case; exits with 1 when a case is wrong. */
 #define _GNU_SOURCE
-#include "capi.h"
+#include "cases.h"
 #include <dirent.h>
 #include <sched.h>
 #include <signal.h>
@@ -12,32 +12,6 @@
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/lsan_interface.h>
 #endif
-
-static int wrong;
-
-/* Runs `f` in a child; it returns a status. */
-static void check(const char *what, ucs_status_t (*f)(void), ucs_status_t want)
-{
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        alarm(20);
-        ucs_status_t s = f();
-        fflush(NULL);
-        _exit((uint8_t)(int8_t)s);
-    }
-    int st;
-    HOLDS(waitpid(pid, &st, 0) == pid);
-    if (WIFSIGNALED(st)) {
-        printf("WRONG %s: ended by signal %d\n", what, WTERMSIG(st));
-        wrong++;
-        return;
-    }
-    ucs_status_t s = (ucs_status_t)(int8_t)WEXITSTATUS(st);
-    int right = s == want;
-    wrong += !right;
-    printf("%s %s: %s\n", right ? "ok" : "WRONG", what, name(s));
-}
 
 /* ---- arguments ---------------------------------------------------------------------------------- */
 

@@ -2,36 +2,12 @@
  * by itself with the right status. Run on our libraries only: genuine UCX believes any key.
  * Prints a line per case; exits with 1 when a case is wrong. */
 #define _GNU_SOURCE
-#include "capi.h"
+#include "cases.h"
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-
-static int wrong;
-
-static void check(const char *what, ucs_status_t (*f)(void), ucs_status_t want)
-{
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        alarm(60);
-        ucs_status_t s = f();
-        fflush(NULL);
-        _exit((uint8_t)(int8_t)s);
-    }
-    int st;
-    HOLDS(waitpid(pid, &st, 0) == pid);
-    if (WIFSIGNALED(st)) {
-        printf("WRONG %s: ended by signal %d\n", what, WTERMSIG(st));
-        wrong++;
-        return;
-    }
-    ucs_status_t s = (ucs_status_t)(int8_t)WEXITSTATUS(st);
-    wrong += s != want;
-    printf("%s %s: %s\n", s == want ? "ok" : "WRONG", what, name(s));
-}
 
 static ucp_mem_h mapped(ucp_context_h ctx, size_t n, unsigned flags)
 {

@@ -135,100 +135,122 @@ impl Worker {
 
 const SIZES: [usize; 7] = [0, 8, 56, 100, 1024, 4096, 8192];
 
-/// Both processes run the same rounds; `first` times them.
-fn rounds(worker: &Worker, ep: &dyn Ep, first: bool) {
-    let max_short = worker.iface.attr().max_short;
-    let (mut sent, mut got) = (0u32, 0u32);
-    let report = |what: &str, size: usize, mut times: Vec<f64>, unit: f64| {
-        if first {
+/// Nanoseconds of each batch that `run` is.
+fn batches(mut run: impl FnMut()) -> Vec<f64> {
+    let timed = |_| {
+        let start = Instant::now();
+        run();
+        start.elapsed().as_nanos() as f64
+    };
+    (0..BATCHES).map(timed).collect()
+}
+
+/// One side of the rounds, which both processes run alike.
+struct Rounds<'a> {
+    worker: &'a Worker,
+    ep: &'a dyn Ep,
+    max_short: usize,
+    /// This side begins, and reports.
+    first: bool,
+    /// Messages that have arrived, or that the next wait is for.
+    got: Cell<u32>,
+}
+
+impl Rounds<'_> {
+    fn run(&self) {
+        SIZES.iter().for_each(|size| self.ping_pong(*size));
+        SIZES.iter().for_each(|size| self.stream(*size));
+        [512, 1024, 2048, 4096, 8192]
+            .iter()
+            .for_each(|size| self.fragments(*size));
+        let idle = batches(|| {
+            for _ in 0..BATCH {
+                self.worker.iface.progress(&self.worker.counter);
+            }
+        });
+        self.report("idle", 0, idle, 1.0 / f64::from(BATCH));
+    }
+
+    fn ping_pong(&self, size: usize) {
+        let data = self.data(size);
+        let times = self.there_and_back(1, || self.send(&data));
+        self.report("ping-pong", size, times, 0.5 / f64::from(BATCH / 4));
+    }
+
+    /// 8 KiB in pieces of `size` bytes there, and as many back.
+    fn fragments(&self, size: usize) {
+        self.worker.counter.copy.set(true);
+        let data = vec![1u8; 8192];
+        let times = self.there_and_back((data.len() / size) as u32, || {
+            data.chunks(size).for_each(|piece| self.send(piece));
+        });
+        self.report("fragments", size, times, 0.5 / f64::from(BATCH / 4));
+    }
+
+    /// A batch in one direction, and one message back.
+    fn stream(&self, size: usize) {
+        let data = self.data(size);
+        let times = batches(|| {
+            if self.first {
+                (0..BATCH).for_each(|_| self.send(&data));
+                self.receive(1);
+            } else {
+                self.receive(BATCH);
+                self.send(&[]);
+            }
+        });
+        self.report("stream", size, times, 1.0 / f64::from(BATCH));
+    }
+
+    /// Batches of rounds in which each side sends `n` messages by `send`.
+    fn there_and_back(&self, n: u32, send: impl Fn()) -> Vec<f64> {
+        batches(|| {
+            for _ in 0..BATCH / 4 {
+                if self.first {
+                    send();
+                    self.receive(n);
+                } else {
+                    self.receive(n);
+                    send();
+                }
+            }
+        })
+    }
+
+    /// The bytes of a message; the receiver copies those that are too many for a short one.
+    fn data(&self, size: usize) -> Vec<u8> {
+        let copy = size > self.max_short && std::env::var_os("UCT_AM_NO_COPY").is_none();
+        self.worker.counter.copy.set(copy);
+        vec![1u8; size]
+    }
+
+    fn send(&self, data: &[u8]) {
+        self.worker.send(self.ep, data, self.max_short);
+    }
+
+    fn receive(&self, n: u32) {
+        self.got.set(self.got.get() + n);
+        self.worker.wait(self.got.get());
+    }
+
+    fn report(&self, what: &str, size: usize, mut times: Vec<f64>, unit: f64) {
+        if self.first {
             times.sort_by(f64::total_cmp);
             let (least, median) = (times[0] * unit, times[times.len() / 2] * unit);
             println!("{what:10} {size:5} B  least {least:8.1}  median {median:8.1} ns");
         }
+    }
+}
+
+fn rounds(worker: &Worker, ep: &dyn Ep, first: bool) {
+    let side = Rounds {
+        worker,
+        ep,
+        max_short: worker.iface.attr().max_short,
+        first,
+        got: Cell::new(0),
     };
-    for size in SIZES {
-        worker
-            .counter
-            .copy
-            .set(size > max_short && std::env::var_os("UCT_AM_NO_COPY").is_none());
-        let data = vec![1u8; size];
-        let mut times = Vec::new();
-        for _ in 0..BATCHES {
-            let start = Instant::now();
-            for _ in 0..BATCH / 4 {
-                if first {
-                    worker.send(ep, &data, max_short);
-                    got += 1;
-                    worker.wait(got);
-                } else {
-                    got += 1;
-                    worker.wait(got);
-                    worker.send(ep, &data, max_short);
-                }
-            }
-            times.push(start.elapsed().as_nanos() as f64);
-        }
-        report("ping-pong", size, times, 0.5 / f64::from(BATCH / 4));
-    }
-    for size in SIZES {
-        worker
-            .counter
-            .copy
-            .set(size > max_short && std::env::var_os("UCT_AM_NO_COPY").is_none());
-        let data = vec![1u8; size];
-        let mut times = Vec::new();
-        for _ in 0..BATCHES {
-            let start = Instant::now();
-            if first {
-                for _ in 0..BATCH {
-                    worker.send(ep, &data, max_short);
-                }
-                got += 1;
-                worker.wait(got);
-            } else {
-                sent += BATCH;
-                worker.wait(got + BATCH);
-                got += BATCH;
-                worker.send(ep, &[], max_short);
-            }
-            times.push(start.elapsed().as_nanos() as f64);
-        }
-        report("stream", size, times, 1.0 / f64::from(BATCH));
-    }
-    for frag in [512usize, 1024, 2048, 4096, 8192] {
-        worker.counter.copy.set(true);
-        let data = vec![1u8; 8192];
-        let n = (8192 / frag) as u32;
-        let mut times = Vec::new();
-        for _ in 0..BATCHES {
-            let start = Instant::now();
-            for _ in 0..BATCH / 4 {
-                if first {
-                    data.chunks(frag)
-                        .for_each(|d| worker.send(ep, d, max_short));
-                    got += n;
-                    worker.wait(got);
-                } else {
-                    got += n;
-                    worker.wait(got);
-                    data.chunks(frag)
-                        .for_each(|d| worker.send(ep, d, max_short));
-                }
-            }
-            times.push(start.elapsed().as_nanos() as f64);
-        }
-        report("fragments", frag, times, 0.5 / f64::from(BATCH / 4));
-    }
-    let _ = sent;
-    let mut times = Vec::new();
-    for _ in 0..BATCHES {
-        let start = Instant::now();
-        for _ in 0..BATCH {
-            worker.iface.progress(&worker.counter);
-        }
-        times.push(start.elapsed().as_nanos() as f64);
-    }
-    report("idle", 0, times, 1.0 / f64::from(BATCH));
+    side.run();
 }
 
 /// What the machine itself needs to hand one cache line over, one way.

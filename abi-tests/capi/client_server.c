@@ -182,6 +182,13 @@ static void early_load(struct sockaddr_in *a)
     printf("%d messages posted before the answer\n", N);
 }
 
+/* A connection that never came about has nothing to wait for, also where it isn't closed by force. */
+static void close_failed(void)
+{
+    finished(ucp_ep_close_nbx(A.ep, &plain));
+    printf("closed after its failure\n");
+}
+
 static void refused(ucp_listener_h l, struct sockaddr_in *a)
 {
     asked_times = failed_times = 0;
@@ -194,7 +201,7 @@ static void refused(ucp_listener_h l, struct sockaddr_in *a)
     UNTIL(failed_times != 0);
     printf("refused: handler called %d time, %s\n", failed_times, name(failed_with));
     printf("what waited: %s\n", finished(s) < 0 ? "an error" : "OK");
-    force_close(&A.ep);
+    close_failed();
 }
 
 static void nobody(struct sockaddr_in *a)
@@ -203,7 +210,15 @@ static void nobody(struct sockaddr_in *a)
     connect_client(a);
     UNTIL(failed_times != 0);
     printf("nobody listens: handler called %d time, %s\n", failed_times, failed_with < 0 ? "an error" : "OK");
+    printf("a flush of what has failed: %s\n", finished(ucp_ep_flush_nbx(A.ep, &plain)) < 0 ? "an error" : "OK");
+    close_failed();
+    connect_client(a);
+    UNTIL(failed_times == 2);
     force_close(&A.ep);
+    /* Closed before anything is known. */
+    connect_client(a);
+    finished(ucp_ep_close_nbx(A.ep, &plain));
+    printf("nobody listens, closed\n");
 }
 
 static void taken(struct sockaddr_in *a)

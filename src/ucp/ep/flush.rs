@@ -144,8 +144,8 @@ impl Endpoint {
     pub(super) fn flush_lanes(self: &Rc<Self>, req: ReqRef, mut flush: Flush) {
         // Numbered messages are looked after beyond the end of the endpoint. A close doesn't wait for
         // the peer's progress: it may be waiting for ours, in its launcher.
-        let leaves = self.config().lanes.numbered && matches!(flush.then, Then::Close);
-        if self.failed.get().is_none() && !leaves {
+        let leaves = || self.config().lanes.numbered && matches!(flush.then, Then::Close);
+        if self.failed.get().is_none() && !leaves() {
             for lane in self.lanes() {
                 // A broken lane tells by the failure of the endpoint.
                 if let Ok(Post::Pending) = lane.flush(req.id()) {

@@ -247,10 +247,25 @@ impl Endpoint {
         }
     }
 
+    /// Nothing leaves before there are lanes. Where there will be none, since the connection has
+    /// failed, a close has nothing to wait for.
+    fn run_unwired(self: &Rc<Self>, req: ReqRef) -> Tried {
+        match req.take_op() {
+            Op::Flush(flush) if self.failed.get().is_some() => {
+                self.flush_lanes(req, flush);
+                Tried::Gone
+            }
+            op => {
+                req.set_op(op);
+                Tried::Blocked
+            }
+        }
+    }
+
     /// Takes one step of whatever the request is doing.
     fn run(self: &Rc<Self>, req: ReqRef) -> Tried {
         if !self.is_wired() {
-            return Tried::Blocked;
+            return self.run_unwired(req);
         }
         match req.take_op() {
             Op::Eager(flight) => {

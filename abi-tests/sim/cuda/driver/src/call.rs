@@ -23,8 +23,9 @@ pub static READY: AtomicBool = AtomicBool::new(false);
 pub static FAULTS: Mutex<Vec<Fault>> = Mutex::new(Vec::new());
 static ANY_FAULTS: AtomicBool = AtomicBool::new(false);
 
-/// The `nth` call of `name` (of any function when `*`) fails with `code`; also all later ones if
-/// `on`.
+/// The `nth` call of `name` (of any function when `*`; of any but the questions whether something is
+/// done, which are asked as often as time allows, when `*!`) fails with `code`; also all later ones
+/// if `on`.
 pub struct Fault {
     pub name: String,
     pub nth: u64,
@@ -43,11 +44,27 @@ impl Fault {
             seen: 0,
         }
     }
+
+    fn is_about(&self, name: &str) -> bool {
+        match self.name.as_str() {
+            "*" => true,
+            "*!" => !matches!(name, "cuEventQuery" | "cuStreamQuery"),
+            own => own == name,
+        }
+    }
 }
 
 pub fn add_fault(fault: Fault) {
     FAULTS.lock().unwrap().push(fault);
     ANY_FAULTS.store(true, SeqCst);
+}
+
+/// Takes all faults back; how many of them had still to come.
+pub fn take_faults_back() -> u64 {
+    let mut faults = FAULTS.lock().unwrap();
+    let left = faults.iter().filter(|f| f.seen < f.nth).count();
+    faults.clear();
+    left as u64
 }
 
 /// `CUDASIM_FAIL`: `function:n[+][:code]`, comma separated.
@@ -119,10 +136,7 @@ impl Site {
         READ.call_once(|| {
             faults.extend(asked_for());
         });
-        for fault in faults
-            .iter_mut()
-            .filter(|f| f.name == self.name || f.name == "*")
-        {
+        for fault in faults.iter_mut().filter(|f| f.is_about(self.name)) {
             fault.seen += 1;
             if fault.seen == fault.nth || (fault.on && fault.seen > fault.nth) {
                 return Err(fault.code);

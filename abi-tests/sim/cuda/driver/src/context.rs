@@ -19,7 +19,7 @@ pub struct Context {
 #[derive(Clone, Default)]
 pub struct Primary {
     handle: Handle,
-    holders: usize,
+    pub holders: usize,
     flags: u32,
 }
 

@@ -180,3 +180,9 @@ pub unsafe extern "C" fn cudasim_fail(name: *const c_char, nth: u64, code: i32) 
     let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
     add_fault(crate::call::Fault::new(&name, nth, false, code));
 }
+
+/// For test programs: nothing fails any more. How many faults had still to come.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudasim_heal() -> u64 {
+    crate::call::take_faults_back()
+}

@@ -3,7 +3,7 @@
 use crate::block::Kind;
 use crate::call;
 use crate::config;
-use crate::state::peek;
+use crate::state::{State, look, peek};
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
@@ -33,6 +33,18 @@ fn name(kind: Kind) -> &'static str {
     }]
 }
 
+/// What is open beside ranges.
+fn others(s: &State) -> [(&'static str, usize); 6] {
+    [
+        ("handles", s.allocations.len()),
+        ("reservations", s.reservations.len()),
+        ("contexts", s.contexts.len()),
+        ("retained", s.primaries.iter().map(|p| p.holders).sum()),
+        ("streams", s.streams.len()),
+        ("events", s.events.len()),
+    ]
+}
+
 /// One line for every fact: `calls NAME COUNT FAILED`, `open KIND COUNT BYTES`, and others.
 fn text() -> String {
     let mut out = String::new();
@@ -57,11 +69,9 @@ fn text() -> String {
         let bytes: usize = open.iter().map(|r| r.len).sum();
         let _ = writeln!(out, "open {kind} {} {bytes}", open.len());
     }
-    let _ = writeln!(out, "open handles {}", s.allocations.len());
-    let _ = writeln!(out, "open reservations {}", s.reservations.len());
-    let _ = writeln!(out, "open contexts {}", s.contexts.len());
-    let _ = writeln!(out, "open streams {}", s.streams.len());
-    let _ = writeln!(out, "open events {}", s.events.len());
+    for (what, number) in others(&s) {
+        let _ = writeln!(out, "open {what} {number}");
+    }
     let _ = writeln!(out, "opens {}", s.tally.opened);
     let _ = writeln!(out, "closes {}", s.tally.closed);
     let _ = writeln!(out, "closed-in-use {}", s.tally.closed_in_use);
@@ -99,8 +109,8 @@ pub unsafe extern "C" fn cudasim_calls(name: *const c_char) -> u64 {
         .map_or(0, |s| s.calls.load(Relaxed))
 }
 
-/// How many ranges of a kind are open: memory of other processes is `opened`, `imported` or, by
-/// handles, `mapped`.
+/// How many ranges of a kind, or others of the things that reports tell of, are open: memory of other
+/// processes is `opened`, `imported` or, by handles, `mapped`.
 ///
 /// # Safety
 /// `kind` is a string.
@@ -108,11 +118,12 @@ pub unsafe extern "C" fn cudasim_calls(name: *const c_char) -> u64 {
 pub unsafe extern "C" fn cudasim_open(kind: *const c_char) -> u64 {
     // SAFETY: the caller's promise.
     let kind = unsafe { CStr::from_ptr(kind) }.to_bytes();
-    peek().map_or(0, |s| {
-        s.regions
-            .values()
-            .filter(|r| name(r.kind).as_bytes() == kind)
-            .count() as u64
+    look().map_or(0, |s| {
+        let other = others(&s);
+        let other = other.iter().find(|(what, _)| what.as_bytes() == kind);
+        let ranges = s.regions.values();
+        let ranges = ranges.filter(|r| name(r.kind).as_bytes() == kind);
+        other.map_or_else(|| ranges.count(), |(_, number)| *number) as u64
     })
 }
 

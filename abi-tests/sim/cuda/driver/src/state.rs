@@ -90,6 +90,11 @@ pub fn peek() -> Option<Guard> {
     STATE.try_lock().ok().filter(|s| s.is_some()).map(Guard)
 }
 
+/// The state for a program that asks.
+pub fn look() -> Option<Guard> {
+    STATE.lock().ok().filter(|s| s.is_some()).map(Guard)
+}
+
 /// The calling thread's stack of contexts.
 pub fn stack<T>(f: impl FnOnce(&mut Vec<Handle>) -> T) -> T {
     STACK.with(|s| f(&mut s.borrow_mut()))

@@ -30,10 +30,11 @@ fuzz_target!(|data: &[u8]| {
                 address: atp.len / 2,
                 key: atp.receiver_op,
             },
+            device: None,
         };
         let mut bytes = encoded(Rtr::LEN, |w| rtr.encode(w));
-        assert_eq!(Rtr::decode(&bytes), Some(rtr));
-        let at = atp.status as u8 as usize % Rtr::LEN;
+        assert_eq!(Rtr::decode(&bytes), Some(rtr.clone()));
+        let at = atp.status as u8 as usize % bytes.len();
         bytes[at] ^= 1 << (atp.attempt % 8);
         assert_ne!(Rtr::decode(&bytes), Some(rtr));
     }

@@ -42,6 +42,15 @@ pub struct IoVecMut {
     pub len: usize,
 }
 
+/// A transfer between a piece of local and a piece of remote memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Transfer {
+    pub local: *mut u8,
+    pub len: usize,
+    pub remote: u64,
+    pub rkey: u64,
+}
+
 /// What [`Ep::let_go`] is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Which {
@@ -117,6 +126,24 @@ pub trait Ep: Any {
     /// that was posted later has ended.
     fn put_zcopy(&self, iov: &[IoVec], remote: u64, rkey: u64, token: u64) -> Result<Post> {
         let _ = (iov, remote, rkey, token);
+        Err(Error::Unsupported)
+    }
+
+    /// As [`Ep::get_zcopy`] for a list of pieces, which end as one operation.
+    fn get_list(&self, list: &[Transfer], token: u64) -> Result<Post> {
+        let _ = (list, token);
+        Err(Error::Unsupported)
+    }
+
+    /// As [`Ep::put_zcopy`] for a list of pieces, which end as one operation.
+    fn put_list(&self, list: &[Transfer], token: u64) -> Result<Post> {
+        let _ = (list, token);
+        Err(Error::Unsupported)
+    }
+
+    /// What code on a device is given to use this way itself: an address in the device's memory, good
+    /// as long as the endpoint.
+    fn device_ep(&self) -> Result<u64> {
         Err(Error::Unsupported)
     }
 

@@ -37,6 +37,10 @@ bitflags! {
         /// Zero-copy operations take memory of devices only, and need keys of this transport.
         /// This side's own: addresses don't tell it.
         const DEVICE_ONLY = 1 << 16;
+        /// [`Ep::get_list`] and [`Ep::put_list`], of any length. This side's own.
+        const LISTS = 1 << 17;
+        /// [`Ep::device_ep`]. This side's own.
+        const DEVICE_EP = 1 << 18;
     }
 }
 

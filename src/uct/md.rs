@@ -133,7 +133,7 @@ pub trait DeviceMemory: Send + Sync {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Detected {
     pub kind: MemoryType,
-    /// Where the allocation begins.
+    /// Where what is to be registered begins.
     pub base: usize,
     /// Its bytes.
     pub len: usize,
@@ -191,12 +191,13 @@ pub trait Md {
     fn name(&self) -> &str;
     fn attr(&self) -> MdAttr;
 
-    /// What it knows of the memory at an address.
+    /// What it knows of `len` bytes of memory, and of which allocation they are worth being registered
+    /// with: the whole, or they alone.
     ///
     /// # Errors
     /// `InvalidAddr` for memory that it doesn't know, `Unsupported` if it detects none.
-    fn detect(&self, at: usize) -> Result<Detected> {
-        let _ = at;
+    fn detect(&self, at: usize, len: usize) -> Result<Detected> {
+        let _ = (at, len);
         Err(Error::Unsupported)
     }
 

@@ -24,7 +24,10 @@ pub struct Header {
 pub(super) const HAS_SHARED: u16 = 1 << 13;
 pub(super) const HAS_DEDICATED: u16 = 1 << 14;
 pub(super) const HAS_PRIORITY: u16 = 1 << 15;
-const TOLD: IfaceCaps = IfaceCaps::all().difference(IfaceCaps::DEVICE_ONLY);
+const OWN: IfaceCaps = IfaceCaps::DEVICE_ONLY
+    .union(IfaceCaps::LISTS)
+    .union(IfaceCaps::DEVICE_EP);
+const TOLD: IfaceCaps = IfaceCaps::all().difference(OWN);
 const _: () = assert!(TOLD.bits() < HAS_SHARED as u32);
 
 /// Marker of the processor: byte order, word size, kind.

@@ -99,13 +99,14 @@ pub(super) const WORKER: &[Variable] = &[
         "MEMTYPE_COPY_ENABLE",
         "y",
         Kind::Bool,
-        "Allow copies between memory types.",
+        "Allow copies between memory types. Has no effect: they are always allowed.",
     ),
     var(
         "RNDV_PIPELINE_SEND_THRESH",
         "inf",
         Kind::MemUnits,
-        "Size from which the sender stages device memory.",
+        "Size from which the sender stages device memory. Has no effect: the receiver decides,\n\
+         by cost.",
     ),
     var(
         "RNDV_PIPELINE_SHM_ENABLE",

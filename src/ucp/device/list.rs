@@ -54,7 +54,7 @@ fn header(lanes: u16, length: usize) -> Result<(Vec<u8>, u32)> {
 }
 
 fn room(len: usize) -> Result<Allocation> {
-    allocate(MemoryType::CUDA, len)
+    allocate(MemoryType::CUDA, len, false)
 }
 
 /// Fills the list and makes it known; nothing is left of one that can't be filled.

@@ -180,9 +180,15 @@ impl Endpoint {
         self.lane(self.store.get()?)
     }
 
-    /// The lane that reads and writes the peer's device memory, under keys of its transport.
+    /// The lane that writes the peer's device memory, under keys of its transport.
     pub fn device_lane(&self) -> Option<Rc<dyn uct::Ep>> {
         self.lane(self.device.get()?)
+    }
+
+    /// The same for reading, where that is not slow.
+    pub fn device_reader(&self) -> Option<Rc<dyn uct::Ep>> {
+        let reads = self.config().rndv.device.reads;
+        self.device_lane().filter(|_| reads)
     }
 
     /// As [`Endpoint::forget_fetch_lane`], for writing.

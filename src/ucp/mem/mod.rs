@@ -167,8 +167,9 @@ impl Memory {
     ///
     /// # Errors
     /// `Unsupported` for types that no device has, and the driver's.
-    pub fn allocate_on_device(kind: MemoryType, len: usize) -> Result<Memory> {
-        let allocation = crate::uct::cuda::memory::allocate(kind, len)?;
+    pub fn allocate_on_device(context: &Context, kind: MemoryType, len: usize) -> Result<Memory> {
+        let retains = context.config.bool_("CUDA_COPY_RETAIN_PRIMARY_CTX");
+        let allocation = crate::uct::cuda::memory::allocate(kind, len, retains)?;
         Ok(Memory {
             window: Window::of_user(allocation.address(), len),
             owner: Some(allocation.owner()?),

@@ -61,7 +61,7 @@ fn way(ep: &Endpoint, buf: &RecvBuf, remote: u64, key: &RemoteKey) -> Way {
     if key.mapped(remote, buf.len()).is_some() {
         return Way::Mapped;
     }
-    if buf.suits_devices() && super::device_lane(ep, key).is_some() {
+    if buf.suits_devices() && super::device_reader(ep, key).is_some() {
         return Way::Lane;
     }
     let by_lane = key.allows_copy() && buf.is_in_memory() && ep.fetch_lane().is_some();

@@ -26,10 +26,15 @@ use crate::ucp::rkey::RemoteKey;
 use crate::ucs::status::Result;
 use crate::uct;
 
-/// The lane that accesses the memory of a key without the target's help, and what it needs to be
+/// The lane that writes the memory of a key without the target's help, and what it needs to be
 /// given for that.
 pub(super) fn device_lane(ep: &Endpoint, key: &RemoteKey) -> Option<(Rc<dyn uct::Ep>, u64)> {
     Some((ep.device_lane()?, key.device()?))
+}
+
+/// The same for reading.
+pub(super) fn device_reader(ep: &Endpoint, key: &RemoteKey) -> Option<(Rc<dyn uct::Ep>, u64)> {
+    Some((ep.device_reader()?, key.device()?))
 }
 
 /// Checks that an operation may be posted at all.

@@ -3,7 +3,7 @@
 use super::cost::{Linear, bandwidth};
 use super::proto::{ProtoParams, RndvScheme, rndv_best, rndv_cost};
 use crate::ucs::config::{Config, Group, Kind, Table, var};
-use crate::uct::IfaceAttr;
+use crate::uct::{IfaceAttr, IfaceCaps};
 
 /// What is younger than UCX 1.22.
 pub static STAGING: Table = Table {
@@ -28,7 +28,9 @@ const COPY: f64 = 8e-6;
 /// What the choice goes by.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DevicePolicy {
-    /// Reading.
+    /// The lane reads, too.
+    pub reads: bool,
+    /// Reading, or writing.
     direct: Linear,
     /// Through host memory, as fast as the slowest of its stages.
     staged: Linear,
@@ -69,6 +71,7 @@ impl DevicePolicy {
             Linear::new(messages + own, 0.0).then(bytes)
         });
         DevicePolicy {
+            reads: lane.is_some_and(|attr| attr.caps.contains(IfaceCaps::GET_ZCOPY)),
             direct,
             staged: Linear::new(between.fixed.max(messages) + 2.0 * COPY, slowest),
             first: stages.iter().sum::<f64>() - slowest,
@@ -91,7 +94,7 @@ impl DevicePolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::uct::{IfaceCaps, PerfAttr};
+    use crate::uct::PerfAttr;
 
     fn lane(bw_shared: f64) -> IfaceAttr {
         IfaceAttr {

@@ -129,14 +129,19 @@ impl Region {
         }
         let mut entries = Entries::new();
         for _ in 0..count {
-            let tl = u16::from_ne_bytes([r.u8()?, r.u8()?]);
-            let len = usize::from(r.u8()?);
-            let (bytes, rest) = r.0.split_at_checked(len).filter(|_| len <= MAX_WAY)?;
-            r.0 = rest;
-            entries.push(Entry::new(TlId(tl), bytes));
+            entries.push(way(r)?);
         }
         Some(Region { base, len, entries })
     }
+}
+
+/// One way to map a region.
+fn way(r: &mut Reader<'_>) -> Option<Entry> {
+    let tl = u16::from_ne_bytes([r.u8()?, r.u8()?]);
+    let len = usize::from(r.u8()?);
+    let (bytes, rest) = r.0.split_at_checked(len).filter(|_| len <= MAX_WAY)?;
+    r.0 = rest;
+    Some(Entry::new(TlId(tl), bytes))
 }
 
 /// How the receiver wants the bytes.
@@ -170,7 +175,7 @@ impl PutTo {
 }
 
 /// Ready to receive: asks for `len` bytes of the payload from `offset` on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rtr {
     /// The sender's operation.
     pub sender_op: u64,
@@ -182,19 +187,37 @@ pub struct Rtr {
     /// One of several: the sender waits for others, until it gets an ATS.
     pub part: bool,
     pub how: How,
+    /// Of a put to memory of a device: how others of the receiver's host open it.
+    pub device: Option<Entry>,
 }
 
 const PART: u8 = 1;
 const PUT: u8 = 2;
+const DEVICE: u8 = 4;
 
 impl Rtr {
-    pub const LEN: usize = 57;
+    const FIXED: usize = 57;
+    /// Most bytes that [`Rtr::encode`] writes.
+    pub const LEN: usize = Self::FIXED + 3 + MAX_WAY;
+
+    /// Bytes that [`Rtr::encode`] writes.
+    pub fn encoded_len(&self) -> usize {
+        let told = self.told().map_or(0, |entry| 3 + entry.bytes.len());
+        Self::FIXED + told
+    }
+
+    /// What is told of the memory of a device.
+    fn told(&self) -> Option<&Entry> {
+        let entry = self.device.as_ref();
+        entry.filter(|entry| entry.bytes.len() <= MAX_WAY && matches!(self.how, How::Put { .. }))
+    }
 
     pub fn encode(&self, w: &mut Writer<'_>) {
         let (kind, address, key) = match self.how {
             How::Messages => (0, 0, 0),
             How::Put { address, key } => (PUT, address, key),
         };
+        let device = self.told();
         w.u64(self.sender_op)
             .u64(self.receiver_op)
             .u64(self.offset)
@@ -202,8 +225,12 @@ impl Rtr {
             .u64(address)
             .u64(key)
             .u32(self.attempt)
-            .u8(kind | if self.part { PART } else { 0 })
+            .u8(kind | if self.part { PART } else { 0 } | if device.is_some() { DEVICE } else { 0 })
             .u32(self.sum());
+        if let Some(entry) = device {
+            w.bytes(&entry.tl.0.to_ne_bytes());
+            w.u8(entry.bytes.len() as u8).bytes(&entry.bytes);
+        }
     }
 
     /// Catches damage: a put to a wrong address would be the end of the receiver.
@@ -225,7 +252,13 @@ impl Rtr {
             address,
             key,
         ];
-        let sum = numbers.into_iter().fold(u64::from(self.attempt) + 1, step);
+        let told = self.told().into_iter();
+        let told = told.flat_map(|entry| {
+            let tl = u64::from(entry.tl.0) + 1;
+            core::iter::once(tl).chain(entry.bytes.iter().map(|byte| u64::from(*byte)))
+        });
+        let first = u64::from(self.attempt) + 1;
+        let sum = numbers.into_iter().chain(told).fold(first, step);
         (sum ^ sum >> 32) as u32
     }
 
@@ -233,12 +266,17 @@ impl Rtr {
         let mut r = Reader(data);
         let (sender_op, receiver_op, offset, len) = (r.u64()?, r.u64()?, r.u64()?, r.u64()?);
         let (address, key, attempt, flags) = (r.u64()?, r.u64()?, r.u32()?, r.u8()?);
-        let how = match flags & !PART {
-            0 => How::Messages,
+        let sum = r.u32()?;
+        let how = match flags & !(PART | DEVICE) {
+            0 if flags & DEVICE == 0 => How::Messages,
             PUT if address.checked_add(len).is_some() => How::Put { address, key },
             _ => return None,
         };
         offset.checked_add(len)?;
+        let device = match flags & DEVICE {
+            0 => None,
+            _ => Some(way(&mut r)?),
+        };
         let rtr = Rtr {
             sender_op,
             receiver_op,
@@ -247,8 +285,9 @@ impl Rtr {
             attempt,
             part: flags & PART != 0,
             how,
+            device,
         };
-        (r.u32()? == rtr.sum()).then_some(rtr)
+        (sum == rtr.sum()).then_some(rtr)
     }
 }
 
@@ -426,12 +465,21 @@ mod tests {
         }
 
         #[test]
-        fn answers_come_back(a: u32, b: u64, c: u32, d: u32, attempt: u32, part: bool, put: bool, status: i8) {
+        fn answers_come_back(a: u32, b: u64, c: u32, d: u32, attempt: u32, part: bool, put: bool, status: i8,
+                             device in prop::option::of(prop::collection::vec(any::<u8>(), 0..=MAX_WAY))) {
             let how = if put { How::Put { address: a.into(), key: b } } else { How::Messages };
+            let device = device.filter(|_| put).map(|bytes| Entry::new(TlId(d as u16), &bytes));
             let rtr = Rtr {
-                sender_op: b, receiver_op: a.into(), offset: c.into(), len: d.into(), attempt, part, how,
+                sender_op: b, receiver_op: a.into(), offset: c.into(), len: d.into(), attempt, part, how, device,
             };
-            prop_assert_eq!(Rtr::decode(&encoded(Rtr::LEN, |w| rtr.encode(w))), Some(rtr));
+            let bytes = encoded(Rtr::LEN, |w| rtr.encode(w));
+            let mut damaged = bytes.clone();
+            damaged[b as usize % bytes.len()] ^= 1 << (a % 8);
+            // Messages go where the receiver itself finds them.
+            if put {
+                prop_assert_ne!(Rtr::decode(&damaged), Some(rtr.clone()));
+            }
+            prop_assert_eq!(Rtr::decode(&bytes), Some(rtr));
             let atp = Atp { receiver_op: b, offset: c.into(), len: d.into(), attempt, status };
             prop_assert_eq!(Atp::decode(&encoded(Atp::LEN, |w| atp.encode(w))), Some(atp));
             let origin = Origin { worker: b, conn: a };

@@ -22,16 +22,20 @@ unsafe impl Send for Allocation {}
 // SAFETY: as above; nothing changes by reference.
 unsafe impl Sync for Allocation {}
 
-/// Allocates memory of a driver: in the current context, or else the primary one of a device.
+/// Allocates memory of a driver: in the current context, or else in the active primary one of a
+/// device. `retains`: where none is active that of the first device is made so.
 ///
 /// # Errors
 /// `Unsupported` for other types than CUDA's, `NoDevice`, `NoMemory`.
-pub fn allocate(kind: MemoryType, len: usize) -> Result<Allocation> {
+pub fn allocate(kind: MemoryType, len: usize, retains: bool) -> Result<Allocation> {
     if !kind.is_cuda() {
         return Err(Error::Unsupported);
     }
     let driver = driver::get().map_err(|_| Error::NoDevice)?;
-    let held = Held::any(driver)?;
+    let held = match retains {
+        true => Held::any(driver)?,
+        false => Held::active(driver)?.ok_or(Error::NoDevice)?,
+    };
     let current = held.enter(driver)?;
     let at = match kind {
         MemoryType::CUDA_MANAGED => driver.alloc_managed(len),

@@ -109,9 +109,10 @@ pub fn release() {
     } in idle
     {
         // A context that is gone has taken its streams with it.
-        match driver.context_id(context) {
-            Ok(now) if now == id => drop(stream),
-            _ => core::mem::forget(stream),
+        let is_there = || driver.context_id(context) == Ok(id);
+        match is_there() || is_there() {
+            true => drop(stream),
+            false => core::mem::forget(stream),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use crate::ucs::status::{Error, Result};
-use crate::uct::{Ep, IoVec, IoVecMut, Post, Vitals, Which};
+use crate::uct::{Ep, IoVec, IoVecMut, Post, Transfer, Vitals, Which};
 
 use super::plan::Fate;
 use super::{Shared, Told, name_of};
@@ -281,6 +281,21 @@ impl Ep for FaultEp {
         self.post("put", total(iov), Some(token), |ep| {
             ep.put_zcopy(iov, remote, rkey, token)
         })
+    }
+
+    fn get_list(&self, list: &[Transfer], token: u64) -> Result<Post> {
+        let bytes = list.iter().map(|part| part.len).sum();
+        self.post("get", bytes, Some(token), |ep| ep.get_list(list, token))
+    }
+
+    fn put_list(&self, list: &[Transfer], token: u64) -> Result<Post> {
+        let bytes = list.iter().map(|part| part.len).sum();
+        self.post("put", bytes, Some(token), |ep| ep.put_list(list, token))
+    }
+
+    fn device_ep(&self) -> Result<u64> {
+        let inner = self.0.inner().ok_or(Error::NotConnected)?;
+        inner.device_ep()
     }
 
     fn get_leased(&self, iov: &[IoVecMut], remote: u64, lease: u64, token: u64) -> Result<Post> {

@@ -589,7 +589,9 @@ ucs_status_t uct_ep_connect_to_ep_v2(uct_ep_h ep,
 /** 1 if an endpoint is connected to the peer of these addresses. */
 int uct_ep_is_connected(uct_ep_h ep, const uct_ep_is_connected_params_t *params);
 
-/** The endpoint as device code sees it. */
+/**
+ * The endpoint as device code sees it: in memory of the device, as long as the endpoint lives.
+ */
 ucs_status_t uct_ep_get_device_ep(uct_ep_h ep, uct_device_ep_h *device_ep_p);
 
 /**
@@ -676,7 +678,6 @@ ucs_status_t uct_ep_outstanding_purge(uct_ep_h ep, const uct_ep_outstanding_purg
  * Reads a list of remote buffers into a list of local ones. Element i is `counts[i]` blocks (one, if
  * `counts` is NULL) of `lengths[i]` bytes that begin `strides[i]` bytes apart. `count` is the number
  * of elements of every array.
- * No transport of a host does that.
  */
 ucs_status_t uct_ep_get_sgl_zcopy(uct_ep_h ep,
                                   void *const *buffers,
@@ -689,7 +690,10 @@ ucs_status_t uct_ep_get_sgl_zcopy(uct_ep_h ep,
                                   size_t count,
                                   uct_completion_t *comp);
 
-/** Releases what `uct_md_mem_elem_pack` kept for a device memory element. */
+/**
+ * Releases what `uct_md_mem_elem_pack` kept for a device memory element. That of UCX 1.22, which is
+ * ours, has no place for such: what an element leads to stays mapped as long as the key lives.
+ */
 void uct_md_mem_elem_release(uct_md_h md, void *mem_elem);
 
 /**

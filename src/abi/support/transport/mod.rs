@@ -8,6 +8,7 @@ pub mod create;
 pub mod desc;
 pub mod ep;
 pub mod iface;
+pub mod lists;
 pub mod md;
 pub mod memory;
 pub mod ops;

@@ -34,7 +34,8 @@ pub fn flags(interface: &Interface) -> u64 {
             UCT_IFACE_FLAG_PUT_ZCOPY,
         ),
         (
-            caps.contains(IfaceCaps::GET_ZCOPY),
+            // Where a lane for devices had better not read, its limit is 0.
+            caps.intersects(IfaceCaps::GET_ZCOPY | IfaceCaps::DEVICE_ONLY),
             UCT_IFACE_FLAG_GET_ZCOPY,
         ),
         (
@@ -55,6 +56,10 @@ pub fn flags(interface: &Interface) -> u64 {
                 | UCT_IFACE_FLAG_PUT_BCOPY
                 | UCT_IFACE_FLAG_GET_BCOPY
                 | UCT_IFACE_FLAG_ATOMIC_CPU,
+        ),
+        (
+            caps.contains(IfaceCaps::DEVICE_EP),
+            UCT_IFACE_FLAG_DEVICE_EP,
         ),
         (interface.peer_errors, UCT_IFACE_FLAG_ERRHANDLE_PEER_FAILURE),
         (net, UCT_IFACE_FLAG_INTER_NODE | UCT_IFACE_FLAG_EP_KEEPALIVE),
@@ -113,6 +118,14 @@ fn am(attr: &IfaceAttr) -> uct_iface_attr_cap_am {
         max_hdr: attr.max_zcopy_header,
         // Without zcopy it is a limit of short messages, which have none.
         max_iov: if zcopy { attr.max_iov } else { usize::MAX },
+    }
+}
+
+/// Most transfers of a list, 0 where there are none.
+pub fn max_list(interface: &Interface) -> usize {
+    match interface.tl.attr().caps.contains(IfaceCaps::LISTS) {
+        true => usize::MAX,
+        false => 0,
     }
 }
 

@@ -131,7 +131,7 @@ impl Wanted {
             if self.has(UCP_MEM_MAP_FIXED) {
                 return Err(Error::Unsupported);
             }
-            return Memory::allocate_on_device(kind, self.len);
+            return Memory::allocate_on_device(context, kind, self.len);
         }
         if self.has(UCP_MEM_MAP_ALLOCATE) {
             let lazy = self.has(UCP_MEM_MAP_NONBLOCK);

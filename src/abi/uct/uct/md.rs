@@ -17,9 +17,12 @@ use crate::uct::{Unpack, config_table};
 pub(in crate::abi::uct) unsafe fn detect(
     md: uct_md_h,
     address: *const c_void,
+    length: usize,
 ) -> Result<Detected, Error> {
     // SAFETY: as the caller says.
-    unsafe { domain::from(md) }?.md.detect(address.addr())
+    unsafe { domain::from(md) }?
+        .md
+        .detect(address.addr(), length)
 }
 
 /// Writes what a memory domain knows about the memory at an address into `mem_attr`.
@@ -39,7 +42,7 @@ pub unsafe extern "C" fn uct_md_mem_query(
         _ => return Error::InvalidParam.into(),
     };
     // SAFETY: NULL or open.
-    let found = match unsafe { detect(md, address) } {
+    let found = match unsafe { detect(md, address, length) } {
         Ok(found) => found,
         Err(error) => return error.into(),
     };
@@ -253,7 +256,7 @@ pub unsafe extern "C" fn uct_md_detect_memory_type(
     }
     // SAFETY: NULL or open; a writable place.
     unsafe {
-        match detect(md, addr) {
+        match detect(md, addr, length) {
             Ok(found) => {
                 mem_type_p.write(found.kind.0.into());
                 Status::OK

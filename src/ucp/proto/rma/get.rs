@@ -12,7 +12,7 @@ use crate::ucp::proto::{Driven, Flight, Op, Stage, Step};
 use crate::ucp::request::ReqRef;
 use crate::ucp::rkey::RemoteKey;
 use crate::ucp::rma::order::{InFlight, Kind};
-use crate::ucp::rma::{Way, device_lane};
+use crate::ucp::rma::{Way, device_reader};
 use crate::ucp::wire::{Identity, Writer, am, rma};
 use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Result};
@@ -172,7 +172,7 @@ impl Stage for Get {
         let posted = match self.way {
             Way::Lane => {
                 let plain = || Some((ep.fetch_lane()?, 0));
-                let lane = device_lane(ep, &self.key).or_else(plain);
+                let lane = device_reader(ep, &self.key).or_else(plain);
                 let (lane, rkey) = lane.ok_or(Error::Unsupported)?;
                 Some(Posted::new(lane, rkey, self.op))
             }

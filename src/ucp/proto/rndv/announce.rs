@@ -8,6 +8,7 @@ use crate::ucp::ep::{Endpoint, ErrorMode};
 use crate::ucp::proto::key::{Exposed, Proof, Writer as By};
 use crate::ucp::proto::{Flight, Op, Stage, Step};
 use crate::ucp::request::{ReqRef, flag};
+use crate::ucp::rkey::wire::Entry;
 use crate::ucp::wire::rndv::{How, Region, Rtr, Rts};
 use crate::ucp::wire::{Identity, Writer, am};
 use crate::ucp::worker::{ReqOptions, Worker};
@@ -174,6 +175,8 @@ pub struct Wanted {
     pub len: usize,
     pub attempt: u32,
     pub how: How,
+    /// Of memory of a device: how it is opened.
+    pub device: Option<Entry>,
 }
 
 impl Wanted {
@@ -188,6 +191,7 @@ impl Wanted {
             len,
             attempt: rtr.attempt,
             how: rtr.how,
+            device: rtr.device.clone(),
         })
     }
 }

@@ -116,8 +116,10 @@ fn receive_when(worker: &Worker, req: ReqRef, buf: RecvBuf, rts: &Rts, at_once: 
                 got: 0,
                 part: None,
             };
-            match scheme {
-                RndvScheme::Put => rtr::expose(worker, req, buf, ask),
+            let device = device::target(&ep, &buf, rts);
+            match (scheme, device) {
+                (RndvScheme::Put, Some(entry)) => rtr::expose_device(worker, req, buf, entry, ask),
+                (RndvScheme::Put, None) => rtr::expose(worker, req, buf, ask),
                 _ => rtr::ask(worker, req, buf, ask),
             }
         }

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::announce::{Source, Wanted, sent};
 use super::ats::send_atp;
 use super::staging::Staging;
-use super::{Stream, falls_back};
+use super::{Stream, device, falls_back};
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::{Endpoint, ErrorMode, Rail};
 use crate::ucp::proto::key::{Key, OwnedKey, Remote};
@@ -20,6 +20,7 @@ use crate::ucp::wire::rndv::{Atp, PutTo};
 use crate::ucp::worker::Worker;
 use crate::ucp::worker::tally::up;
 use crate::ucs::status::{Error, Result, Status};
+use crate::uct::cuda::ipc::Named;
 use crate::uct::{Place, Post, Which};
 
 /// Puts that are shared among rails are not shorter than this.
@@ -29,6 +30,10 @@ const SHORTEST: usize = 64 << 10;
 pub struct Put {
     source: Source,
     key: Key,
+    /// Of memory of a device, written by the lane for that.
+    device: Option<Named>,
+    /// The receiver's memory is a device's, whether we can open it or not.
+    wants_device: bool,
     /// Where the byte at `offset` goes.
     address: u64,
     receiver_op: u64,
@@ -124,6 +129,8 @@ impl Put {
         Put {
             source,
             key: Key::Owned(OwnedKey::unpack(remote, worker.keys())),
+            wants_device: wanted.device.is_some(),
+            device: device::opened(worker.context(), wanted.device.as_ref()),
             address,
             receiver_op: wanted.receiver_op,
             offset: wanted.offset,
@@ -174,6 +181,7 @@ impl Put {
             len: self.len,
             attempt: self.asked.wrapping_add(number),
             how: crate::ucp::wire::rndv::How::Messages,
+            device: None,
         };
         Stream::from(self.source, &wanted, self.confirmed.get(), self.op)
     }
@@ -212,11 +220,13 @@ impl Put {
                 (SendBuf::Device(device), Some(staging)) => {
                     SendBuf::Contig(staging.fill(device, from, left)?).pieces(0, left, 1)
                 }
+                (buf, _) if self.device.is_some() => buf.device_pieces(from, left),
                 (buf, _) => buf.pieces(from, left, rail.max_iov),
             };
             let (pieces, n) = pieces.filter(|(_, n)| *n != 0).ok_or(Error::Unsupported)?;
             let remote = self.address.wrapping_add(attempt.at as u64);
-            let (lane, key) = (rail.lane.clone(), self.key.region());
+            let key = self.device.as_ref().map(Named::number);
+            let (lane, key) = (rail.lane.clone(), key.unwrap_or(self.key.region()));
             match lane.put_zcopy(&pieces, remote, key, self.op)? {
                 Post::NoResource => continue,
                 Post::Done => {}
@@ -275,6 +285,14 @@ impl Stage for Put {
 
     fn begin(&self, ep: &Rc<Endpoint>, number: u32) -> Result<Attempt> {
         self.number.set(number);
+        if self.device.is_some() {
+            let rail = device::rail(ep).ok_or(Error::Unsupported)?;
+            let rails = core::iter::once(rail).collect();
+            return Ok(Attempt::new(rails, self.op, self.confirmed.get()));
+        }
+        if self.wants_device {
+            return Err(Error::Unsupported);
+        }
         let rails = ep.put_rails();
         if rails.is_empty() {
             return Err(Error::Unsupported);
@@ -370,7 +388,8 @@ pub fn settle(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, driven: Driven<Pu
 /// No lane can write (any more). The same bytes go as messages, or the request ends, and so does
 /// the receiver's.
 fn fall_back(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, put: Put, error: Error) {
-    if falls_back(ep, error) {
+    // What the device's lane can't do goes through the host.
+    if falls_back(ep, error) || (put.wants_device && ep.failure().is_none()) {
         up(&worker.tally.as_messages);
         crate::ucs_debug!(
             "{}: a rendezvous goes on as messages after {} of {} bytes: {error}",

@@ -13,6 +13,7 @@ use crate::ucp::mem::{Memory, Registered};
 use crate::ucp::proto::Op;
 use crate::ucp::proto::key::{Exposed, Proof, Writer as By};
 use crate::ucp::request::ReqRef;
+use crate::ucp::rkey::wire::Entry;
 use crate::ucp::wire::rndv::{Abort, Atp, How, Rtr};
 use crate::ucp::wire::{Origin, am};
 use crate::ucp::worker::Worker;
@@ -142,7 +143,22 @@ impl Receive {
 /// Asks for bytes as messages.
 pub fn ask(worker: &Worker, req: ReqRef, buf: RecvBuf, ask: Ask) {
     let dest = Dest::Own(buf);
-    send(worker, req, dest, ask, How::Messages);
+    send(worker, req, dest, ask, How::Messages, None);
+}
+
+/// Has the bytes written to memory of a device, which the sender opens by `entry`.
+pub fn expose_device(worker: &Worker, req: ReqRef, buf: RecvBuf, entry: Entry, what: Ask) {
+    let RecvBuf::Device(device) = &buf else {
+        return ask(worker, req, buf, what);
+    };
+    let Some((mem, _)) = device.memory() else {
+        return ask(worker, req, buf, what);
+    };
+    let address = mem.ptr().addr() as u64 + what.got as u64;
+    let exposed = Exposed::pack(buf, By::Peer, None, worker.keys());
+    let how = How::Put { address, key: 0 };
+    let dest = Dest::Exposed(exposed);
+    send(worker, req, dest, what, how, Some(entry));
 }
 
 /// Has the bytes written to `buf`, which is in one piece.
@@ -179,10 +195,10 @@ pub fn expose(worker: &Worker, req: ReqRef, buf: RecvBuf, what: Ask) {
         address: address as u64,
         key: exposed.region(),
     };
-    send(worker, req, Dest::Exposed(exposed), what, how);
+    send(worker, req, Dest::Exposed(exposed), what, how, None);
 }
 
-fn send(worker: &Worker, req: ReqRef, dest: Dest, ask: Ask, how: How) {
+fn send(worker: &Worker, req: ReqRef, dest: Dest, ask: Ask, how: How, device: Option<Entry>) {
     let Some(ep) = req.ep() else {
         return worker.finish(req, Err(Error::Unreachable));
     };
@@ -194,6 +210,7 @@ fn send(worker: &Worker, req: ReqRef, dest: Dest, ask: Ask, how: How) {
         attempt: ask.attempt,
         part: ask.part.is_some(),
         how,
+        device,
     };
     req.set_op(Op::Receive(Receive {
         dest,
@@ -206,7 +223,7 @@ fn send(worker: &Worker, req: ReqRef, dest: Dest, ask: Ask, how: How) {
         part: ask.part,
         ending: None,
     }));
-    ep.send_control(am::RTR, Rtr::LEN, |w| rtr.encode(w));
+    ep.send_control(am::RTR, rtr.encoded_len(), |w| rtr.encode(w));
 }
 
 /// Asks once more for what has not come, in an attempt of its own.
@@ -235,9 +252,11 @@ pub fn ask_again(req: ReqRef, ep: &Rc<Endpoint>, mut receive: Receive, announced
         attempt: receive.attempt,
         part: receive.part.is_some(),
         how,
+        // What is asked for once more comes as messages there.
+        device: None,
     };
     req.set_op(Op::Receive(receive));
-    ep.send_control(am::RTR, Rtr::LEN, |w| rtr.encode(w));
+    ep.send_control(am::RTR, rtr.encoded_len(), |w| rtr.encode(w));
 }
 
 /// The bytes of a receive are all there, or it has failed.

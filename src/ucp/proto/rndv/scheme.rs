@@ -13,6 +13,11 @@ pub fn choose(ep: &Endpoint, buf: &RecvBuf, rts: &Rts, is_tag: bool) -> RndvSche
         let through_host = staged.then(|| through_host(ep, buf, rts)).flatten();
         return through_host.unwrap_or(RndvScheme::Get);
     }
+    if super::device::target(ep, buf, rts).is_some() {
+        let staged = super::device::stages(ep, buf, rts, is_tag);
+        let through_host = staged.then(|| through_host(ep, buf, rts)).flatten();
+        return through_host.unwrap_or(RndvScheme::Put);
+    }
     let rndv = &ep.config().rndv;
     let wanted = rndv.forced.unwrap_or(rndv.best);
     if is_possible(wanted, ep, buf, rts) {

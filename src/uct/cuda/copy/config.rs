@@ -48,31 +48,35 @@ pub static MD: Table = Table {
                 "DMABUF",
                 "try",
                 Kind::Ternary,
-                "Export memory to other drivers by file descriptors.",
+                "Export memory to other drivers by file descriptors. Has no effect: no transport of this\n\
+                 build takes them.",
             ),
             var(
                 "PREF_LOC",
                 "cpu",
                 Kind::Enum(PLACES),
-                "Where managed memory is taken to be that has no preferred location.",
+                "Where managed memory is taken to be that has no preferred location. Has no effect: no\n\
+                 choice of this build goes by the place of memory.",
             ),
             var(
                 "ENABLE_FABRIC",
                 "try",
                 Kind::Ternary,
-                "Allocate memory that devices of other machines reach.",
+                "Allocate memory that devices of other machines reach. Has no effect: they are not\n\
+                 reached.",
             ),
             var(
                 "ASYNC_MEM_TYPE",
                 "cuda-managed",
                 Kind::Enum(KINDS),
-                "What memory of pools is taken for: cuda or cuda-managed.",
+                "What UCT says that memory of pools is: cuda or cuda-managed. For UCP it is a device's.",
             ),
             var(
                 "RETAIN_PRIMARY_CTX",
                 "n",
                 Kind::Bool,
-                "Make an inactive primary context active to allocate in it.",
+                "Make an inactive primary context active to allocate in it; otherwise memory is only\n\
+                 allocated where a context is active.",
             ),
         ],
     }],

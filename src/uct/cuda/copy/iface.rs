@@ -29,6 +29,8 @@ pub struct Copies {
     driver: &'static Driver,
     lanes: RefCell<Vec<Lane>>,
     next: Cell<u64>,
+    /// Most copies in flight.
+    max_events: usize,
     /// Flushes: their tokens, and the number of the first copy that they don't wait for.
     flushes: RefCell<Vec<(u64, u64)>>,
 }
@@ -48,6 +50,7 @@ impl CopyIface {
     pub fn open(config: &Config) -> Result<CopyIface> {
         let driver = driver::get().map_err(|_| Error::NoDevice)?;
         let most = config.uint("CUDA_COPY_MAX_POLL").max(1) as usize;
+        let max_events = config.uint("CUDA_COPY_MAX_EVENTS").max(1) as usize;
         Ok(CopyIface {
             attr: attr(),
             id: crate::sys::event::random_u64(),
@@ -55,6 +58,7 @@ impl CopyIface {
                 driver,
                 lanes: RefCell::default(),
                 next: Cell::new(0),
+                max_events,
                 flushes: RefCell::default(),
             }),
             most,
@@ -122,6 +126,10 @@ impl Copies {
             from.copy_to(to);
             return Ok(Post::Done);
         };
+        let under_way = self.lanes.borrow().iter().map(Lane::len).sum::<usize>();
+        if under_way >= self.max_events {
+            return Ok(Post::NoResource);
+        }
         let held = way.owner.hold(self.driver)?;
         let _current = held.enter(self.driver)?;
         let pair = Pair {

@@ -53,6 +53,11 @@ impl Lane {
         self.queue.push_back(Copy { seq, token, event });
     }
 
+    /// Copies under way.
+    pub fn len(&self) -> usize {
+        self.queue.len()
+    }
+
     /// The oldest copy's number, if any is under way.
     pub fn oldest(&self) -> Option<u64> {
         self.queue.front().map(|copy| copy.seq)

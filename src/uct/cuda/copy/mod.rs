@@ -12,7 +12,7 @@ mod tests;
 use std::rc::Rc;
 
 use super::{domains, driver, memory, memtype, why_none};
-use crate::ucs::config::Config;
+use crate::ucs::config::{Config, Ternary};
 use crate::ucs::memory::MemoryType;
 use crate::ucs::status::{Error, Result};
 use crate::uct::iface::{Iface, IfaceParams};
@@ -53,16 +53,55 @@ impl Component for CudaCopyComponent {
         why_none()
     }
 
-    fn open_md(&'static self, name: &str, _: &Config) -> Result<Rc<dyn Md>> {
+    fn open_md(&'static self, name: &str, config: &Config) -> Result<Rc<dyn Md>> {
         if name != self.name() || driver::get().is_err() {
             return Err(Error::NoDevice);
         }
         memtype::enable();
-        Ok(Rc::new(CudaCopyMd))
+        Ok(Rc::new(CudaCopyMd::new(config)))
     }
 }
 
-struct CudaCopyMd;
+struct CudaCopyMd {
+    /// Registrations are of whole allocations; `Auto`: of those that are not larger than `ratio` of
+    /// their device's memory.
+    whole: Ternary,
+    ratio: f64,
+    /// Memory of pools is told to be managed.
+    pools_are_managed: bool,
+    /// A context is made active to allocate in it.
+    retains: bool,
+}
+
+impl CudaCopyMd {
+    fn new(config: &Config) -> CudaCopyMd {
+        CudaCopyMd {
+            whole: config.ternary("CUDA_COPY_REG_WHOLE_ALLOC"),
+            ratio: config.double("CUDA_COPY_MAX_REG_RATIO"),
+            pools_are_managed: config.choice("CUDA_COPY_ASYNC_MEM_TYPE") == "cuda-managed",
+            retains: config.bool_("CUDA_COPY_RETAIN_PRIMARY_CTX"),
+        }
+    }
+
+    /// Whether all of an allocation is worth being registered.
+    fn is_for_whole(&self, known: &memtype::Known) -> Result<bool> {
+        Ok(match self.whole {
+            Ternary::No => false,
+            Ternary::Yes => true,
+            Ternary::Auto | Ternary::Try => {
+                let driver = driver::get().map_err(|_| Error::NoDevice)?;
+                let total = driver.total_memory(known.owner.device)?;
+                known.len as f64 <= total as f64 * self.ratio
+            }
+        })
+    }
+
+    /// Whether it was allocated from a pool, in the order of a stream.
+    fn is_of_pool(known: &memtype::Known) -> bool {
+        let mapped = || driver::get().is_ok_and(|driver| driver.is_mapped(known.base as u64));
+        known.kind == MemoryType::CUDA && known.owner.context.is_none() && !mapped()
+    }
+}
 
 const HOST: u64 = MemoryType::HOST.bit();
 const CUDA: u64 = MemoryType::CUDA.bit();
@@ -92,17 +131,24 @@ impl Md for CudaCopyMd {
         }
     }
 
-    fn detect(&self, at: usize) -> Result<Detected> {
+    fn detect(&self, at: usize, len: usize) -> Result<Detected> {
         let known = memtype::detect(at)?.ok_or(Error::InvalidAddr)?;
-        Ok(Detected {
-            kind: known.kind,
-            base: known.base,
-            len: known.len,
-        })
+        // Managed memory has no extent that a driver tells of.
+        let whole = known.kind == MemoryType::CUDA && self.is_for_whole(&known)?;
+        let kind = match self.pools_are_managed && CudaCopyMd::is_of_pool(&known) {
+            true => MemoryType::CUDA_MANAGED,
+            false => known.kind,
+        };
+        let (base, len) = if whole {
+            (known.base, known.len)
+        } else {
+            (at, len)
+        };
+        Ok(Detected { kind, base, len })
     }
 
     fn allocate(&self, kind: MemoryType, len: usize) -> Result<Box<dyn DeviceMemory>> {
-        Ok(Box::new(memory::allocate(kind, len)?))
+        Ok(Box::new(memory::allocate(kind, len, self.retains)?))
     }
 
     fn devices(&self) -> Result<Vec<TlDevice>> {

@@ -22,11 +22,14 @@ impl Events for Ended {
 }
 
 fn open() -> (Rc<dyn Iface>, Rc<dyn Ep>) {
-    let config = Config::default();
-    let md = CUDA_COPY.open_md("cuda_cpy", &config).expect("a driver");
+    open_with(&Config::default())
+}
+
+fn open_with(config: &Config) -> (Rc<dyn Iface>, Rc<dyn Ep>) {
+    let md = CUDA_COPY.open_md("cuda_cpy", config).expect("a driver");
     let device = md.devices().expect("devices").remove(0);
     let iface = md
-        .open_iface(&device, &config, &IfaceParams::default())
+        .open_iface(&device, config, &IfaceParams::default())
         .expect("an interface");
     let mut address = Vec::new();
     iface.iface_address(&mut address);
@@ -41,7 +44,9 @@ fn open() -> (Rc<dyn Iface>, Rc<dyn Ep>) {
 }
 
 fn allocate(kind: MemoryType) -> Box<dyn DeviceMemory> {
-    CudaCopyMd.allocate(kind, SIZE).expect("memory")
+    CudaCopyMd::new(&Config::default())
+        .allocate(kind, SIZE)
+        .expect("memory")
 }
 
 fn piece(address: usize) -> IoVec {
@@ -103,22 +108,49 @@ fn bytes_go_everywhere_without_a_current_context() {
 
 #[test]
 #[ignore = "needs a driver"]
+fn no_more_are_in_flight_or_told_at_once_than_allowed() {
+    let mut config = Config::default();
+    config.set("CUDA_COPY_MAX_EVENTS", "2");
+    config.set("CUDA_COPY_MAX_POLL", "1");
+    // Those of another transport.
+    config.set("CUDA_IPC_MAX_EVENTS", "1");
+    config.set("CUDA_IPC_MAX_POLL", "5");
+    let (iface, ep) = open_with(&config);
+    let (first, second) = (allocate(MemoryType::CUDA), allocate(MemoryType::CUDA));
+    let copy = |token| ep.put_zcopy(&[piece(first.address())], second.address() as u64, 0, token);
+    assert_eq!(copy(1), Ok(Post::Pending));
+    assert_eq!(copy(2), Ok(Post::Pending));
+    assert_eq!(copy(3), Ok(Post::NoResource));
+    let mut told = 0;
+    while told < 2 {
+        let ended = Ended::default();
+        let count = iface.progress(&ended);
+        assert!(count <= 1 && count == ended.0.borrow().len());
+        told += count;
+    }
+    assert_eq!(copy(4), Ok(Post::Pending));
+    wait(&iface, Ok(Post::Pending), 4);
+    mover::release();
+}
+
+#[test]
+#[ignore = "needs a driver"]
 fn memory_types_are_detected() {
     let md = CUDA_COPY.open_md("cuda_cpy", &Config::default());
     let md = md.expect("a driver");
     let memory = allocate(MemoryType::CUDA);
-    let found = md.detect(memory.address() + 5).expect("known");
+    let found = md.detect(memory.address() + 5, 10).expect("known");
     assert_eq!(
         (found.kind, found.base, found.len),
         (MemoryType::CUDA, memory.address(), SIZE)
     );
     let managed = allocate(MemoryType::CUDA_MANAGED);
-    let found = md.detect(managed.address()).expect("known");
+    let found = md.detect(managed.address(), 10).expect("known");
     assert_eq!(found.kind, MemoryType::CUDA_MANAGED);
     let host = 5u8;
     let at = core::ptr::from_ref(&host).addr();
-    assert_eq!(md.detect(at), Err(Error::InvalidAddr));
+    assert_eq!(md.detect(at, 1), Err(Error::InvalidAddr));
     let at = memory.address();
     drop(memory);
-    assert_eq!(md.detect(at), Err(Error::InvalidAddr));
+    assert_eq!(md.detect(at, 1), Err(Error::InvalidAddr));
 }

@@ -129,16 +129,18 @@ impl Driver {
 impl Drop for Primary<'_> {
     fn drop(&mut self) {
         // SAFETY: held once by this value.
-        let code = unsafe { (self.driver.table.primary_release)(self.device.ordinal()) };
-        let _ = self.driver.check("cuDevicePrimaryCtxRelease", code);
+        let release = || unsafe { (self.driver.table.primary_release)(self.device.ordinal()) };
+        self.driver.give_back("cuDevicePrimaryCtxRelease", release);
     }
 }
 
 impl Drop for Pushed<'_> {
     fn drop(&mut self) {
-        let mut old = core::ptr::null_mut();
-        // SAFETY: room for the handle.
-        let code = unsafe { (self.driver.table.context_pop)(&mut old) };
-        let _ = self.driver.check("cuCtxPopCurrent", code);
+        let pop = || {
+            let mut old = core::ptr::null_mut();
+            // SAFETY: room for the handle.
+            unsafe { (self.driver.table.context_pop)(&mut old) }
+        };
+        self.driver.give_back("cuCtxPopCurrent", pop);
     }
 }

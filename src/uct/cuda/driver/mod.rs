@@ -10,6 +10,7 @@ mod device;
 mod error;
 mod ipc;
 mod memory;
+mod nvml;
 mod pool;
 mod share;
 mod stream;
@@ -21,6 +22,7 @@ pub use context::{Context, Primary, Pushed};
 pub use device::Device;
 pub use ipc::{MemHandle, Opened};
 pub use memory::{Attributes, Place, Range};
+pub use nvml::has_links;
 pub use pool::{Borrowed, Pool, PoolPointer};
 pub use share::{BY_DESCRIPTOR, BY_FABRIC, Fabric, Mapped};
 pub use stream::{Event, Stream};
@@ -83,6 +85,13 @@ impl Driver {
     /// The devices, in the driver's order.
     pub fn devices(&self) -> impl Iterator<Item = Device> + use<> {
         (0..self.devices).map(Device::from_ordinal)
+    }
+
+    /// Gives something back by `give`: what fails is tried again, since it would be lost.
+    fn give_back(&self, what: &str, give: impl Fn() -> i32) {
+        if self.check(what, give()).is_err() {
+            let _ = self.check(what, give());
+        }
     }
 
     /// A driver's answer as ours; what was called goes into the log with an error.

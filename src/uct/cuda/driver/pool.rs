@@ -2,7 +2,7 @@
 
 use core::ffi::c_int;
 
-use super::share::{BY_FABRIC, Fabric, again};
+use super::share::{BY_FABRIC, Fabric};
 use super::table::{Access, Address, Opaque};
 use super::{Device, Driver};
 use crate::ucs::status::Error;
@@ -99,19 +99,16 @@ impl Borrowed {
 impl Drop for Pool {
     fn drop(&mut self) {
         // SAFETY: held once by this value.
-        again(
-            || unsafe { (self.driver.table.pool_destroy)(self.raw) },
-            |code| self.driver.check("cuMemPoolDestroy", code),
-        );
+        self.driver.give_back("cuMemPoolDestroy", || unsafe {
+            (self.driver.table.pool_destroy)(self.raw)
+        });
     }
 }
 
 impl Drop for Borrowed {
     fn drop(&mut self) {
         // SAFETY: opened by this value; who uses the address holds it.
-        again(
-            || unsafe { (self.driver.table.free)(self.at) },
-            |code| self.driver.check("cuMemFree", code),
-        );
+        self.driver
+            .give_back("cuMemFree", || unsafe { (self.driver.table.free)(self.at) });
     }
 }

@@ -33,13 +33,6 @@ pub struct Mapped<'a> {
     mapped: bool,
 }
 
-/// Gives something back: what fails is tried again, since it would be lost.
-pub(super) fn again(give: impl Fn() -> c_int, check: impl Fn(c_int) -> Result<(), Error>) {
-    if check(give()).is_err() {
-        let _ = check(give());
-    }
-}
-
 impl Driver {
     /// What is mapped at the address.
     fn behind(&self, at: Address) -> Result<Generic<'_>, Error> {
@@ -48,6 +41,11 @@ impl Driver {
         let code = unsafe { (self.table.retain_handle)(&mut raw, at as *mut _) };
         self.check("cuMemRetainAllocationHandle", code)?;
         Ok(Generic { driver: self, raw })
+    }
+
+    /// Whether the memory at the address was mapped there, rather than allocated.
+    pub fn is_mapped(&self, at: Address) -> bool {
+        self.behind(at).is_ok()
     }
 
     /// A descriptor by which other processes get what is mapped at the address. It holds the memory.
@@ -140,25 +138,21 @@ impl Drop for Mapped<'_> {
         let table = &self.driver.table;
         if self.mapped {
             // SAFETY: mapped by this value; who uses the address holds it.
-            again(
-                || unsafe { (table.unmap)(self.at, self.len) },
-                |code| self.driver.check("cuMemUnmap", code),
-            );
+            self.driver
+                .give_back("cuMemUnmap", || unsafe { (table.unmap)(self.at, self.len) });
         }
         // SAFETY: reserved by this value.
-        again(
-            || unsafe { (table.address_free)(self.at, self.len) },
-            |code| self.driver.check("cuMemAddressFree", code),
-        );
+        self.driver.give_back("cuMemAddressFree", || unsafe {
+            (table.address_free)(self.at, self.len)
+        });
     }
 }
 
 impl Drop for Generic<'_> {
     fn drop(&mut self) {
         // SAFETY: held once by this value.
-        again(
-            || unsafe { (self.driver.table.release_handle)(self.raw) },
-            |code| self.driver.check("cuMemRelease", code),
-        );
+        self.driver.give_back("cuMemRelease", || unsafe {
+            (self.driver.table.release_handle)(self.raw)
+        });
     }
 }

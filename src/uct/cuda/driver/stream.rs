@@ -98,15 +98,15 @@ impl Event<'_> {
 impl Drop for Stream<'_> {
     fn drop(&mut self) {
         // SAFETY: made by us, used by nobody else.
-        let code = unsafe { (self.driver.table.stream_destroy)(self.raw) };
-        let _ = self.driver.check("cuStreamDestroy", code);
+        let destroy = || unsafe { (self.driver.table.stream_destroy)(self.raw) };
+        self.driver.give_back("cuStreamDestroy", destroy);
     }
 }
 
 impl Drop for Event<'_> {
     fn drop(&mut self) {
         // SAFETY: made by us, used by nobody else.
-        let code = unsafe { (self.driver.table.event_destroy)(self.raw) };
-        let _ = self.driver.check("cuEventDestroy", code);
+        let destroy = || unsafe { (self.driver.table.event_destroy)(self.raw) };
+        self.driver.give_back("cuEventDestroy", destroy);
     }
 }

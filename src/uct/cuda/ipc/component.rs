@@ -9,7 +9,7 @@ use super::iface::IpcIface;
 use super::key::Key;
 use super::names::Named;
 use super::{key, names, owner, wire};
-use crate::ucs::config::Config;
+use crate::ucs::config::{Config, Ternary};
 use crate::ucs::memory::MemoryType;
 use crate::ucs::status::{Error, Result};
 use crate::uct::cuda::{domains, driver, memtype, why_none};
@@ -51,7 +51,7 @@ impl Component for IpcComponent {
         };
         let key = Key::read(packed, unused)?;
         let device = key::usable_device(how.sys_device)?;
-        if !key.is_accessible(device) {
+        if !key.is_accessible(device)? {
             return Err(Error::Unreachable);
         }
         Ok(Some(Box::new(Named::new(key))))
@@ -62,6 +62,11 @@ impl Component for IpcComponent {
             return Err(Error::NoDevice);
         }
         let (_, mappings) = key::mappings()?;
+        if config.ternary("CUDA_IPC_ENABLE_MNNVL") == Ternary::Yes {
+            crate::ucs_error!(
+                "UCX_CUDA_IPC_ENABLE_MNNVL=y: devices of other machines are not reached"
+            );
+        }
         memtype::enable();
         mappings.limit(Limits {
             regions: config

@@ -14,7 +14,8 @@ pub static MD: Table = Table {
                 "ENABLE_MNNVL",
                 "try",
                 Kind::Ternary,
-                "Reach devices of other machines by NVLink.",
+                "Reach devices of other machines by NVLink. This build doesn't: y is told to be not\n\
+                 supported.",
             ),
             var(
                 "CACHE_MAX_REGIONS",
@@ -69,7 +70,8 @@ pub static TRANSPORT: Table = Table {
                     "ENABLE_GET_ZCOPY",
                     "auto",
                     Kind::OnOffAuto,
-                    "Read memory of other processes; auto: not where that is slow.",
+                    "Read memory of other processes where it is. auto: where devices are joined by NVLink;\n\
+                     elsewhere it is written where it is to go.",
                 ),
                 var("MAX_EVENTS", "inf", Kind::Uint, "Most copies in flight."),
                 var(

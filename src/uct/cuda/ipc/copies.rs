@@ -8,10 +8,11 @@ use smallvec::SmallVec;
 
 use super::cache::Unused;
 use super::key::{Access, Key, usable_device};
-use super::owner;
+use super::{names, owner};
 use crate::ucs::status::{Error, Result};
+use crate::uct::Transfer;
 use crate::uct::cuda::context::Owner;
-use crate::uct::cuda::driver::{Driver, Event, Stream};
+use crate::uct::cuda::driver::{Device, Driver, Event, Stream};
 use crate::uct::cuda::memtype;
 use crate::uct::ep::{Post, Which};
 
@@ -32,25 +33,23 @@ pub struct Settings {
     pub unused: Unused,
 }
 
-/// What is to be copied.
+/// What is to be copied, as one operation.
 #[derive(Clone, Copy, Debug)]
-pub struct Order {
+pub struct Order<'a> {
     pub ep: u64,
     pub token: u64,
     pub direction: Direction,
-    /// Device memory of this process.
-    pub local: u64,
-    pub remote: u64,
-    pub len: usize,
+    /// Device memory of this process at `local`.
+    pub list: &'a [Transfer],
 }
 
-/// A copy in flight: the mapping that it uses is held until it is done.
+/// A copy in flight: the mappings that it uses are held until it is done.
 struct Copy {
     ep: u64,
     token: u64,
     number: u64,
     event: Event<'static>,
-    _access: Access,
+    _mapped: SmallVec<[Access; 1]>,
 }
 
 /// A stream of a context, with what is in it.
@@ -110,18 +109,19 @@ impl Copies {
         &self.in_flight
     }
 
-    pub fn post(&self, key: &Key, order: &Order) -> Result<Post> {
-        self.try_post(key, order).map_err(own)
+    pub fn post(&self, order: &Order<'_>) -> Result<Post> {
+        self.try_post(order).map_err(own)
     }
 
-    fn try_post(&self, key: &Key, order: &Order) -> Result<Post> {
-        if order.len == 0 {
+    fn try_post(&self, order: &Order<'_>) -> Result<Post> {
+        let mut list = order.list.iter().filter(|piece| piece.len != 0);
+        let Some(first) = list.next() else {
             return Ok(Post::Done);
-        }
+        };
         if self.in_flight.get() >= self.settings.max_events {
             return Ok(Post::NoResource);
         }
-        let memory = match memtype::detect(order.local as usize)? {
+        let memory = match memtype::detect(first.local.addr())? {
             Some(known) => known.owner,
             // Any device will do for memory of the host.
             None => Owner {
@@ -132,29 +132,43 @@ impl Copies {
         };
         let held = memory.hold(self.driver)?;
         let _current = held.enter(self.driver)?;
-        let unused = self.settings.unused;
-        let access = match key.map(memory.device, order.remote, order.len, unused) {
-            Ok(access) => access,
+        let key = names::find(first.rkey).ok_or(Error::InvalidParam)?;
+        let stream = self.stream_of(&key)?;
+        let mut mapped = SmallVec::new();
+        mapped.push(match self.map(&key, memory.device, first) {
             // What is in the way is in use, and not for long.
             Err(Error::Busy) if self.in_flight.get() > 0 => return Ok(Post::NoResource),
-            Err(error) => return Err(error),
-        };
+            access => access?,
+        });
+        for piece in list {
+            let key = names::find(piece.rkey).ok_or(Error::InvalidParam)?;
+            mapped.push(self.map(&key, memory.device, piece)?);
+        }
         let context = match memory.id {
             0 => self.driver.context_id(held.context)?,
             known => known,
         };
-        self.start((context, self.stream_of(key)), order, access)
+        self.start((context, stream), order, mapped)
+    }
+
+    fn map(&self, key: &Key, device: Device, piece: &Transfer) -> Result<Access> {
+        key.map(device, piece.remote, piece.len, self.settings.unused)
     }
 
     /// Copies from and to different devices needn't wait for each other.
-    fn stream_of(&self, key: &Key) -> usize {
-        let seen = owner::uuids(self.driver);
+    fn stream_of(&self, key: &Key) -> Result<usize> {
+        let seen = owner::uuids(self.driver)?;
         let device = seen.iter().position(|(_, id)| *id == key.wire().device);
-        device.unwrap_or(seen.len()) % self.settings.max_streams
+        Ok(device.unwrap_or(seen.len()) % self.settings.max_streams)
     }
 
     /// The context is current.
-    fn start(&self, lane: (u64, usize), order: &Order, access: Access) -> Result<Post> {
+    fn start(
+        &self,
+        lane: (u64, usize),
+        order: &Order<'_>,
+        mapped: SmallVec<[Access; 1]>,
+    ) -> Result<Post> {
         let mut lanes = self.lanes.borrow_mut();
         let lane = match lanes.entry(lane) {
             std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
@@ -168,14 +182,10 @@ impl Copies {
             Some(event) => event,
             None => self.driver.event()?,
         };
-        let (to, from) = match order.direction {
-            Direction::Put => (access.address(), order.local),
-            Direction::Get => (order.local, access.address()),
-        };
-        lane.copy(to, from, order.len)?;
-        if let Err(error) = event.record(&lane.stream) {
-            // Nothing tells when it is done.
-            lane.stream.synchronize()?;
+        let copied = lane.copy_all(order, &mapped);
+        if let Err(error) = copied.and_then(|()| event.record(&lane.stream)) {
+            // Nothing tells when what has begun is done.
+            let _ = lane.stream.settle();
             return Err(error);
         }
         self.next.set(self.next.get() + 1);
@@ -184,7 +194,7 @@ impl Copies {
             token: order.token,
             number: self.next.get(),
             event,
-            _access: access,
+            _mapped: mapped,
         });
         self.in_flight.set(self.in_flight.get() + 1);
         Ok(Post::Pending)
@@ -273,6 +283,19 @@ impl Copies {
 }
 
 impl Lane {
+    fn copy_all(&self, order: &Order<'_>, mapped: &[Access]) -> Result<()> {
+        let pieces = order.list.iter().filter(|piece| piece.len != 0);
+        for (piece, access) in pieces.zip(mapped) {
+            let (remote, local) = (access.address(), piece.local.addr() as u64);
+            let (to, from) = match order.direction {
+                Direction::Put => (remote, local),
+                Direction::Get => (local, remote),
+            };
+            self.copy(to, from, piece.len)?;
+        }
+        Ok(())
+    }
+
     #[allow(unsafe_code)]
     fn copy(&self, to: u64, from: u64, len: usize) -> Result<()> {
         // SAFETY: the caller of a zero-copy operation keeps its buffer until it is told, or has let

@@ -1,17 +1,21 @@
 //! An interface, and its endpoints.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
 use super::cache::{Peer, Process, Unused};
 use super::copies::{Copies, Direction, Order, Settings};
 use super::opener::Ours;
-use super::{key, names, owner};
+use super::{key, owner};
 use crate::sys::hostid::host_ids;
-use crate::ucs::config::Config;
+use crate::ucs::config::{Config, Ternary};
+use crate::ucs::memory::MemoryType;
 use crate::ucs::status::{Error, Result};
-use crate::uct::cuda::driver::Driver;
-use crate::uct::ep::{Ep, EpParams, IoVec, IoVecMut, Post, Which};
+use crate::uct::DeviceMemory;
+use crate::uct::cuda::driver::{Driver, has_links};
+use crate::uct::cuda::memory::{self, Allocation};
+use crate::uct::cuda::mover;
+use crate::uct::ep::{Ep, EpParams, IoVec, IoVecMut, Post, Transfer, Which};
 use crate::uct::gate::Gate;
 use crate::uct::iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, PerfAttr};
 use crate::uct::registry::Transport;
@@ -19,6 +23,8 @@ use crate::uct::registry::Transport;
 const DEVICE_ADDR_LEN: usize = 8;
 /// Most streams, as in UCX.
 const MAX_STREAMS: u32 = 128;
+/// What code on a device reads of an endpoint: `UCT_DEVICE_TL_CUDA_IPC`, and nothing.
+const DEVICE_EP: [u8; 8] = [1, 0, 0, 0, 0, 0, 0, 0];
 const MIB: f64 = 1024.0 * 1024.0;
 
 pub struct IpcIface {
@@ -33,6 +39,7 @@ pub struct IpcEp {
     id: u64,
     /// What was mapped of the process goes with the last endpoint to it.
     _peer: Peer<Ours>,
+    device_ep: OnceCell<Allocation>,
 }
 
 impl Transport for IpcIface {
@@ -59,7 +66,11 @@ impl IpcIface {
             unused: if keeps { Unused::Stays } else { Unused::Closes },
         };
         let bandwidth = config.bandwidth("CUDA_IPC_BW");
-        let reads = config.choice("CUDA_IPC_ENABLE_GET_ZCOPY") != "off";
+        let reads = match config.ternary("CUDA_IPC_ENABLE_GET_ZCOPY") {
+            Ternary::Yes => true,
+            Ternary::No => false,
+            Ternary::Try | Ternary::Auto => has_links(),
+        };
         Ok(IpcIface {
             attr: attr(bandwidth.unwrap_or_else(|| bandwidth_of(driver)), reads),
             copies: Rc::new(Copies::new(driver, settings)),
@@ -90,7 +101,12 @@ fn attr(bandwidth: f64, reads: bool) -> IfaceAttr {
         IfaceCaps::empty()
     };
     IfaceAttr {
-        caps: reading | IfaceCaps::PUT_ZCOPY | IfaceCaps::ERR_PEER | IfaceCaps::DEVICE_ONLY,
+        caps: reading
+            | IfaceCaps::PUT_ZCOPY
+            | IfaceCaps::ERR_PEER
+            | IfaceCaps::DEVICE_ONLY
+            | IfaceCaps::LISTS
+            | IfaceCaps::DEVICE_EP,
         max_short: 0,
         max_bcopy: 0,
         max_zcopy: 0,
@@ -163,6 +179,7 @@ impl Iface for IpcIface {
             copies: self.copies.clone(),
             id,
             _peer: key::mappings()?.1.peer(process),
+            device_ep: OnceCell::new(),
         }))
     }
 
@@ -191,31 +208,26 @@ impl Iface for IpcIface {
 }
 
 impl IpcEp {
-    fn post(
-        &self,
-        direction: Direction,
-        piece: Option<(u64, usize)>,
-        (remote, rkey): (u64, u64),
-        token: u64,
-    ) -> Result<Post> {
-        let Some((local, len)) = piece else {
-            return Ok(Post::Done);
-        };
-        let key = names::find(rkey).ok_or(Error::InvalidParam)?;
-        let order = Order {
+    fn post(&self, direction: Direction, list: &[Transfer], token: u64) -> Result<Post> {
+        self.copies.post(&Order {
             ep: self.id,
             token,
             direction,
-            local,
-            remote,
-            len,
-        };
-        self.copies.post(&key, &order)
+            list,
+        })
+    }
+
+    /// The endpoint as code on a device sees it, made when it is first asked for.
+    fn make_device_ep(&self) -> Result<Allocation> {
+        let memory = memory::allocate(MemoryType::CUDA, DEVICE_EP.len(), false)?;
+        let at = mover::remote(memory.address() as u64, DEVICE_EP.len());
+        mover::write(at, Some(memory.owner()?), &DEVICE_EP)?;
+        Ok(memory)
     }
 }
 
 /// The one piece of an I/O vector, if any.
-fn only<T>(iov: &[T], of: impl Fn(&T) -> (u64, usize)) -> Result<Option<(u64, usize)>> {
+fn only<T>(iov: &[T], of: impl Fn(&T) -> Transfer) -> Result<Option<Transfer>> {
     match iov {
         [] => Ok(None),
         [piece] => Ok(Some(of(piece))),
@@ -225,13 +237,39 @@ fn only<T>(iov: &[T], of: impl Fn(&T) -> (u64, usize)) -> Result<Option<(u64, us
 
 impl Ep for IpcEp {
     fn get_zcopy(&self, iov: &[IoVecMut], remote: u64, rkey: u64, token: u64) -> Result<Post> {
-        let piece = only(iov, |v| (v.ptr as u64, v.len))?;
-        self.post(Direction::Get, piece, (remote, rkey), token)
+        let piece = only(iov, |v| Transfer {
+            local: v.ptr,
+            len: v.len,
+            remote,
+            rkey,
+        })?;
+        self.post(Direction::Get, piece.as_slice(), token)
     }
 
     fn put_zcopy(&self, iov: &[IoVec], remote: u64, rkey: u64, token: u64) -> Result<Post> {
-        let piece = only(iov, |v| (v.ptr as u64, v.len))?;
-        self.post(Direction::Put, piece, (remote, rkey), token)
+        let piece = only(iov, |v| Transfer {
+            local: v.ptr.cast_mut(),
+            len: v.len,
+            remote,
+            rkey,
+        })?;
+        self.post(Direction::Put, piece.as_slice(), token)
+    }
+
+    fn get_list(&self, list: &[Transfer], token: u64) -> Result<Post> {
+        self.post(Direction::Get, list, token)
+    }
+
+    fn put_list(&self, list: &[Transfer], token: u64) -> Result<Post> {
+        self.post(Direction::Put, list, token)
+    }
+
+    fn device_ep(&self) -> Result<u64> {
+        if let Some(memory) = self.device_ep.get() {
+            return Ok(memory.address() as u64);
+        }
+        let memory = self.make_device_ep()?;
+        Ok(self.device_ep.get_or_init(|| memory).address() as u64)
     }
 
     fn flush(&self, token: u64) -> Result<Post> {

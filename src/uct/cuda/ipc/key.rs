@@ -9,6 +9,7 @@ use super::cache::{Cache, Interest, Pin, Place, Unused};
 use super::opener::Ours;
 use super::{owner, wire};
 use crate::ucs::status::{Error, Result};
+use crate::ucs::topo;
 use crate::uct::cuda::driver::{self, Device, Driver};
 
 /// The mappings of this process.
@@ -25,18 +26,30 @@ pub fn mappings() -> Result<(&'static Driver, &'static Mappings)> {
     Ok((driver, mappings))
 }
 
-/// The device that keys are likely to be used from: the current one, or that which the topology
-/// names, or any that the program has made active.
+/// The device that keys are likely to be used from: that which the topology names, if it names one,
+/// else the current one, or any that the program has made active.
 ///
 /// # Errors
-/// `Unreachable` if there is none.
-pub fn usable_device(_sys_device: Option<u8>) -> Result<Device> {
+/// `Unreachable` if there is none that is active.
+pub fn usable_device(sys_device: Option<u8>) -> Result<Device> {
     let (driver, _) = mappings()?;
-    if let Some(device) = driver.current_device()? {
-        return Ok(device);
-    }
+    let current = driver.current_device()?;
     let active = |device: &Device| driver.primary(*device).is_ok_and(|found| found.is_some());
-    driver.devices().find(active).ok_or(Error::Unreachable)
+    if let Some(named) = sys_device.and_then(|number| named(driver, number)) {
+        let usable = current == Some(named) || active(&named);
+        return usable.then_some(named).ok_or(Error::Unreachable);
+    }
+    let active = || driver.devices().find(active);
+    current.or_else(active).ok_or(Error::Unreachable)
+}
+
+/// The device of a number in the topology.
+fn named(driver: &Driver, number: u8) -> Option<Device> {
+    let place = topo::bus_id(number).ok()?;
+    let place = Ok((place.domain, place.bus, place.slot));
+    driver
+        .devices()
+        .find(|device| driver.bus_id(*device) == place)
 }
 
 /// An address here, and what keeps it mapped.
@@ -149,7 +162,10 @@ impl Key {
 
     /// Whether our device can get at the memory. The answer is remembered for all keys of that
     /// device; where the owner's device is hidden from us, the first asks by mapping.
-    pub fn is_accessible(&self, device: Device) -> bool {
+    ///
+    /// # Errors
+    /// The driver's, if it has no answer for now.
+    pub fn is_accessible(&self, device: Device) -> Result<bool> {
         type Question = ([u8; 16], u8, bool, i32);
         static KNOWN: Mutex<Option<HashMap<Question, bool>>> = Mutex::new(None);
         let kind = self.wire.handle.kind();
@@ -157,27 +173,27 @@ impl Key {
         let mut known = KNOWN.lock();
         let known = known.get_or_insert_default();
         if let Some(answer) = known.get(&question) {
-            return *answer;
+            return Ok(*answer);
         }
-        let answer = self.find_out(device);
+        let answer = self.find_out(device)?;
         known.insert(question, answer);
-        answer
+        Ok(answer)
     }
 
-    fn find_out(&self, device: Device) -> bool {
+    fn find_out(&self, device: Device) -> Result<bool> {
         if self.wire.handle == wire::Handle::Nothing {
-            return false;
+            return Ok(false);
         }
-        let Ok((driver, _)) = mappings() else {
-            return false;
-        };
-        let visible = owner::uuids(driver);
+        let (driver, _) = mappings()?;
+        let visible = owner::uuids(driver)?;
         let peer = visible.iter().find(|(_, uuid)| *uuid == self.wire.device);
         match peer {
-            Some((peer, _)) => driver.reaches(device, *peer).unwrap_or(false),
-            None => self
-                .map(device, self.wire.what.base, 0, Unused::Stays)
-                .is_ok(),
+            Some((peer, _)) => driver.reaches(device, *peer),
+            None => match self.map(device, self.wire.what.base, 0, Unused::Stays) {
+                Ok(_) => Ok(true),
+                Err(Error::Unreachable | Error::Unsupported | Error::InvalidParam) => Ok(false),
+                Err(error) => Err(error),
+            },
         }
     }
 }

@@ -92,15 +92,20 @@ fn by_fabric(driver: &'static Driver, at: u64) -> Result<Option<Handle>> {
 
 /// The device's UUID, asked once.
 pub fn uuid(driver: &'static Driver, device: Device) -> Result<[u8; 16]> {
-    let known = uuids(driver).iter().find(|(other, _)| *other == device);
+    let known = uuids(driver)?.iter().find(|(other, _)| *other == device);
     known.map(|(_, uuid)| *uuid).ok_or(Error::NoDevice)
 }
 
 /// All devices that this process sees, with their UUIDs.
-pub fn uuids(driver: &'static Driver) -> &'static [(Device, [u8; 16])] {
+///
+/// # Errors
+/// The driver's.
+pub fn uuids(driver: &'static Driver) -> Result<&'static [(Device, [u8; 16])]> {
     static UUIDS: std::sync::OnceLock<Vec<(Device, [u8; 16])>> = std::sync::OnceLock::new();
-    UUIDS.get_or_init(|| {
-        let uuid = |device: Device| Some((device, driver.uuid(device).ok()?));
-        driver.devices().filter_map(uuid).collect()
-    })
+    if let Some(known) = UUIDS.get() {
+        return Ok(known);
+    }
+    let uuid = |device: Device| Ok((device, driver.uuid(device)?));
+    let all = driver.devices().map(uuid).collect::<Result<Vec<_>>>()?;
+    Ok(UUIDS.get_or_init(|| all))
 }

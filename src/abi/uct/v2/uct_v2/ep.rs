@@ -6,6 +6,7 @@ use crate::abi::support::transport::cm::{CmEndpoint, addresses};
 use crate::abi::support::transport::create;
 use crate::abi::support::transport::ep::Endpoint;
 use crate::abi::support::transport::iface::Interface;
+use crate::abi::support::transport::lists;
 use crate::abi::support::transport::query;
 use crate::{field, set_field};
 
@@ -101,16 +102,29 @@ pub unsafe extern "C" fn uct_ep_is_connected(
     }
 }
 
-/// The endpoint as device code sees it.
+/// The endpoint as device code sees it: in memory of the device, as long as the endpoint lives.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_ep_get_device_ep(
     ep: uct_ep_h,
     device_ep_p: *mut uct_device_ep_h,
 ) -> ucs_status_t {
-    // SAFETY: NULL or live.
-    match unsafe { ep.as_ref() } {
-        Some(_) if !device_ep_p.is_null() => Error::Unsupported.into(),
-        _ => Error::InvalidParam.into(),
+    // SAFETY: NULL or live; a writable place.
+    unsafe {
+        match ep.as_ref() {
+            Some(ep_of) if !device_ep_p.is_null() => {
+                let at = Interface::from(ep_of.iface)
+                    .and_then(|_| Endpoint::from(ep).connected())
+                    .and_then(|tl| tl.device_ep());
+                match at {
+                    Ok(at) => {
+                        device_ep_p.write(core::ptr::with_exposed_provenance_mut(at as usize));
+                        Status::OK
+                    }
+                    Err(error) => error.into(),
+                }
+            }
+            _ => Error::InvalidParam.into(),
+        }
     }
 }
 
@@ -130,20 +144,14 @@ pub unsafe extern "C" fn uct_ep_put_sgl_zcopy(
     count: usize,
     comp: *mut uct_completion_t,
 ) -> ucs_status_t {
-    let _ = (
-        buffers,
-        lengths,
-        memhs,
-        remote_addrs,
-        rkeys,
-        counts,
-        strides,
-        count,
-        comp,
-    );
-    // SAFETY: NULL or live. No transport says that it can.
-    match unsafe { ep.as_ref() } {
-        Some(_) => Error::Unsupported.into(),
-        None => Error::InvalidParam.into(),
+    let _ = memhs;
+    // SAFETY: NULL or live; the caller's arrays.
+    unsafe {
+        let list = lists::read(
+            (buffers, lengths, remote_addrs, rkeys),
+            (counts, strides),
+            count,
+        );
+        lists::post(ep, list, comp, |tl, list, token| tl.put_list(list, token))
     }
 }

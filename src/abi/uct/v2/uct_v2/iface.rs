@@ -13,16 +13,21 @@ pub unsafe extern "C" fn uct_iface_query_v2(
 ) -> ucs_status_t {
     // SAFETY: NULL or open; the caller's struct, as its mask describes it.
     unsafe {
-        let mut attr = match (Interface::from(iface), Attrs::new(iface_attr)) {
-            (Ok(_), Ok(attr)) => attr,
+        let (interface, mut attr) = match (Interface::from(iface), Attrs::new(iface_attr)) {
+            (Ok(interface), Ok(attr)) => (interface, attr),
             (Err(error), _) | (_, Err(error)) => return error.into(),
         };
         if attr.wants(UCT_IFACE_ATTR_FIELD_TX_TOKEN | UCT_IFACE_ATTR_FIELD_RX_TOKEN) {
             return Error::Unsupported.into();
         }
         let count = UCT_IFACE_ATTR_FIELD_MAX_PUT_SGL_ZCOPY_COUNT;
-        set_field!(attr, count, max_put_sgl_zcopy_count, 0);
-        let flags = uct_iface_attr_v2_cap { flags: 0 };
+        let most = query::max_list(interface);
+        set_field!(attr, count, max_put_sgl_zcopy_count, most);
+        let flags = match most {
+            0 => 0,
+            _ => UCT_IFACE_FLAG_V2_PUT_SGL_ZCOPY,
+        };
+        let flags = uct_iface_attr_v2_cap { flags };
         set_field!(attr, UCT_IFACE_ATTR_FIELD_CAP_FLAGS, cap, flags);
         set_field!(
             attr,

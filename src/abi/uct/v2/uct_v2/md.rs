@@ -69,11 +69,12 @@ pub unsafe extern "C" fn uct_md_mem_query_v2(
             _ => return Error::InvalidParam.into(),
         };
         let flags = u64::from(UCT_MD_MEM_ATTR_V2_FIELD_MEM_FLAGS);
-        let found = match domain::from(md).and_then(|domain| domain.md.detect(address.addr())) {
-            Ok(found) => Some(found),
-            Err(Error::Unsupported) if attr.mask() & !flags == 0 => None,
-            Err(error) => return error.into(),
-        };
+        let found =
+            match domain::from(md).and_then(|domain| domain.md.detect(address.addr(), length)) {
+                Ok(found) => Some(found),
+                Err(Error::Unsupported) if attr.mask() & !flags == 0 => None,
+                Err(error) => return error.into(),
+            };
         if let Some(found) = found {
             let bit = |bit: uct_md_mem_attr_v2_field_t| u64::from(bit);
             let base = core::ptr::with_exposed_provenance_mut(found.base);

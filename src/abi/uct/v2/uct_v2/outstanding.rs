@@ -2,6 +2,7 @@
 //! `uct/api/v2/uct_v2.h` after 1.22.0 and changes nothing that binaries of 1.22.0 know.
 
 use crate::abi::prelude::*;
+use crate::abi::support::transport::lists;
 
 /// Flushing an endpoint, as `uct_ep_operation_t`. (The number is that of `UCT_EP_OP_LAST`, which
 /// stays as binaries know it.)
@@ -216,7 +217,6 @@ pub unsafe extern "C" fn uct_ep_outstanding_purge(
 /// Reads a list of remote buffers into a list of local ones. Element i is `counts[i]` blocks (one, if
 /// `counts` is NULL) of `lengths[i]` bytes that begin `strides[i]` bytes apart. `count` is the number
 /// of elements of every array.
-/// No transport of a host does that.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_ep_get_sgl_zcopy(
     ep: uct_ep_h,
@@ -230,22 +230,20 @@ pub unsafe extern "C" fn uct_ep_get_sgl_zcopy(
     count: usize,
     comp: *mut uct_completion_t,
 ) -> ucs_status_t {
-    let _ = (
-        ep,
-        buffers,
-        lengths,
-        memhs,
-        remote_addrs,
-        rkeys,
-        counts,
-        strides,
-        count,
-        comp,
-    );
-    Error::Unsupported.into()
+    let _ = memhs;
+    // SAFETY: NULL or live; the caller's arrays.
+    unsafe {
+        let list = lists::read(
+            (buffers, lengths, remote_addrs, rkeys),
+            (counts, strides),
+            count,
+        );
+        lists::post(ep, list, comp, |tl, list, token| tl.get_list(list, token))
+    }
 }
 
-/// Releases what `uct_md_mem_elem_pack` kept for a device memory element.
+/// Releases what `uct_md_mem_elem_pack` kept for a device memory element. That of UCX 1.22, which is
+/// ours, has no place for such: what an element leads to stays mapped as long as the key lives.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn uct_md_mem_elem_release(md: uct_md_h, mem_elem: *mut c_void) {
     let _ = (md, mem_elem);

@@ -95,6 +95,7 @@ fn late_messages_are_dropped() {
         attempt: 2,
         part: false,
         how: How::Messages,
+        device: None,
     };
     if sent.id() != 0 {
         // The attempt is a new one: all is sent again, and counted once.
@@ -165,6 +166,7 @@ fn invented_messages_are_survived() {
                 attempt: 0,
                 part: round.is_multiple_of(2),
                 how: How::Messages,
+                device: None,
             };
             if rtr.offset + rtr.len > 300_000 {
                 pair.a.am(am::RTR, &encoded(Rtr::LEN, |w| rtr.encode(w)));

@@ -33,6 +33,7 @@ enum { FILE_DESCRIPTOR = 1, FABRIC = 8 };
 
 int cuInit(unsigned);
 int cuDeviceGetCount(int *);
+int cuDeviceGetAttribute(int *, int, CUdevice);
 int cuDeviceCanAccessPeer(int *, CUdevice, CUdevice);
 int cuDevicePrimaryCtxRetain(CUcontext *, CUdevice);
 int cuDevicePrimaryCtxRelease_v2(CUdevice);

@@ -1,17 +1,17 @@
 /* Every call that the library makes to the driver fails once: whatever was asked for either works,
  * with the right bytes, or ends with an error; nothing is left open, and the next try works.
  *
- *     faults CODE [FIRST]         CODE: what the driver fails with */
+ *     faults KIND CODE      with memory of that kind (memory.h); CODE: what the driver fails with
+ *     faults begin CODE     from the first call of a process on */
 #define _GNU_SOURCE
 #include "capi.h"
-#include "driver.h"
-
-void cudasim_fail(const char *name, uint64_t nth, int code);
-uint64_t cudasim_open(const char *kind);
-void cudasim_report(int fd);
+#include "memory.h"
+#include <dirent.h>
+#include <sys/wait.h>
 
 enum { SMALL = 1000, MIDDLE = 50000, LARGE = 1300000, MOST = LARGE };
 
+static const char *kind;
 static CUdeviceptr one, other;
 static unsigned char *host, *back;
 
@@ -43,16 +43,10 @@ static ucs_status_t end_or_cancel(ucp_worker_h w, ucs_status_ptr_t r)
 static long nth;
 static int code;
 
-static void arm(void) { cudasim_fail("*", nth, code); }
+static void arm(void) { cudasim_fail("*!", nth, code); }
 
-/* Returns whether the fault had still to come; then it comes here. */
-static int disarm(void)
-{
-    int n;
-    for (long i = 0; i <= nth; i++)
-        if (cuDeviceGetCount(&n)) return 1;
-    return 0;
-}
+/* Returns whether the fault had still to come. */
+static int disarm(void) { return cudasim_heal() != 0; }
 
 static void message(void *from, void *to, size_t n)
 {
@@ -113,69 +107,163 @@ static void allocated(void)
     ucp_mem_unmap(A.ctx, m);
 }
 
-static int number_of(const char *report, const char *what)
+/* ---- what is open -------------------------------------------------------------------------------- */
+
+static const char *const what_is_open[] = {"device", "managed", "mapped", "pool", "opened", "imported", "registered",
+                                           "handles", "reservations", "retained", "streams", "events"};
+enum { WHATS = sizeof what_is_open / sizeof *what_is_open };
+static uint64_t open_before[WHATS];
+static int descriptors_before;
+
+static int descriptors(void)
 {
-    const char *at = strstr(report, what);
-    return at ? atoi(at + strlen(what)) : -1;
+    int n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    HOLDS(d);
+    while (readdir(d)) n++;
+    closedir(d);
+    return n;
 }
 
-static void nothing_is_open(const char *what)
+static void note_open(void)
 {
-    static char report[65536];
-    int p[2];
-    HOLDS(pipe(p) == 0);
-    cudasim_report(p[1]);
-    close(p[1]);
-    size_t n = 0;
-    for (ssize_t k; (k = read(p[0], report + n, sizeof report - 1 - n)) > 0;) n += k;
-    close(p[0]);
-    report[n] = 0;
-    const char *kinds[] = {"open streams ", "open events ", "open opened ", "open handles ", "open registered "};
-    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (number_of(report, kinds[i])) DIE("%s, call %ld fails: %s%d", what, nth, kinds[i], number_of(report, kinds[i]));
-    if (cudasim_open("device") != 2) DIE("%s, call %ld fails: %d allocations", what, nth, (int)cudasim_open("device"));
+    for (int i = 0; i < WHATS; i++) open_before[i] = cudasim_open(what_is_open[i]);
+    descriptors_before = descriptors();
+}
+
+static void nothing_is_left(const char *part)
+{
+    for (int i = 0; i < WHATS; i++) {
+        uint64_t n = cudasim_open(what_is_open[i]);
+        if (n != open_before[i])
+            DIE("%s, call %ld fails: %ld more %s", part, nth, (long)(n - open_before[i]), what_is_open[i]);
+    }
+    if (descriptors() != descriptors_before) DIE("%s, call %ld fails: descriptors", part, nth);
+}
+
+/* ---- parts that use what is open ------------------------------------------------------------------ */
+
+static struct {
+    const char *name;
+    part run;
+    int bytes; /* that reach `other` */
+} parts[] = {
+    {"device to device, short", device_to_device_short, SMALL}, {"device to device", device_to_device, LARGE},
+    {"host to device, short", host_to_device_short, SMALL},     {"host to device", host_to_device, LARGE},
+    {"device to host, short", device_to_host_short, 0},         {"device to host", device_to_host, 0},
+    {"put and get", one_sided, MIDDLE},                          {"allocation", allocated, 0},
+    {"the end", NULL, 0},
+};
+
+/* One part with one fault. Returns whether there were as many calls. */
+static int once(unsigned i)
+{
+    int before = errors, left;
+    write_to((void *)one, MOST, 1);
+    write_to((void *)other, MOST, 2);
+    fill(host, MOST, 1);
+    pair_open(0);
+    still_works();
+    if (parts[i].run) {
+        arm();
+        parts[i].run();
+        left = disarm();
+        if (errors == before && parts[i].bytes && !holds((void *)other, parts[i].bytes, 1))
+            DIE("%s, call %ld fails: no error, but wrong bytes", parts[i].name, nth);
+        still_works();
+        pair_close();
+    } else {
+        one_sided();
+        device_to_device();
+        HOLDS(errors == before);
+        arm();
+        pair_close();
+        left = disarm();
+    }
+    nothing_is_left(parts[i].name);
+    return !left;
+}
+
+static void with_memory(void)
+{
+    use_device(0);
+    struct memory first = new_memory(kind, MOST), second = new_memory(kind, MOST);
+    one = first.at, other = second.at;
+    long all = 0;
+    note_open();
+    for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {
+        for (nth = 1; once(i); nth++) all++;
+        printf("%s: %ld calls, each failed once\n", parts[i].name, nth - 1);
+    }
+    printf("%ld faults, %d operations ended with an error, nothing was left open\n", all, errors);
+    give_memory_back(&first);
+    give_memory_back(&second);
+    end_pool();
+}
+
+/* ---- from the first call on ------------------------------------------------------------------------ */
+
+static ucs_status_t open_anyhow(struct side *s)
+{
+    ucp_params_t p = {.field_mask = UCP_PARAM_FIELD_FEATURES, .features = features};
+    ucp_worker_params_t wp = {.field_mask = 0};
+    ucs_status_t status = ucp_init(&p, NULL, &s->ctx);
+    if (status != UCS_OK) return status;
+    if ((status = ucp_worker_create(s->ctx, &wp, &s->w)) != UCS_OK) {
+        ucp_cleanup(s->ctx);
+        return status;
+    }
+    MUST(ucp_worker_get_address(s->w, &s->addr, &s->len));
+    return UCS_OK;
+}
+
+/* In a process of its own: all from loading the driver to the end. 1: fewer calls were made. */
+static int begin_once(void)
+{
+    arm();
+    ucs_status_t s = open_anyhow(&A);
+    if (s == UCS_OK) {
+        connect_to(&A, A.addr);
+        B = A;
+        still_works();
+        ucp_context_attr_t attr = {.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES};
+        MUST(ucp_context_query(A.ctx, &attr));
+        if (attr.memory_types & 1 << UCS_MEMORY_TYPE_CUDA) allocated();
+        pair_close();
+    }
+    int left = disarm();
+    /* Nobody but the library has used the driver. */
+    nothing_is_left("the beginning");
+    errors += s != UCS_OK;
+    return left ? 1 : errors ? 2 : 0;
+}
+
+static void begin(void)
+{
+    long failed = 0;
+    for (nth = 1;; nth++) {
+        int status;
+        pid_t child = fork();
+        if (!child) {
+            descriptors_before = descriptors();
+            _exit(begin_once());
+        }
+        HOLDS(waitpid(child, &status, 0) == child && WIFEXITED(status));
+        if (WEXITSTATUS(status) > 2) DIE("call %ld fails: the process too", nth);
+        if (WEXITSTATUS(status) == 1) break;
+        failed += WEXITSTATUS(status) == 2;
+    }
+    printf("%ld faults, %ld processes saw an error, nothing was left open\n", nth - 1, failed);
 }
 
 int main(int argc, char **argv)
 {
-    struct {
-        const char *name;
-        part run;
-        int bytes; /* that reach `other` */
-    } parts[] = {
-        {"device to device, short", device_to_device_short, SMALL}, {"device to device", device_to_device, LARGE},
-        {"host to device, short", host_to_device_short, SMALL},     {"host to device", host_to_device, LARGE},
-        {"device to host, short", device_to_host_short, 0},         {"device to host", device_to_host, 0},
-        {"put and get", one_sided, MIDDLE},                          {"allocation", allocated, 0},
-    };
-    code = argc > 1 ? atoi(argv[1]) : 999;
+    if (argc < 2) return 2;
+    kind = argv[1];
+    code = argc > 2 ? atoi(argv[2]) : 999;
     host = malloc(MOST), back = malloc(MOST);
-    use_device(0);
-    CU(cuMemAlloc_v2(&one, MOST));
-    CU(cuMemAlloc_v2(&other, MOST));
     features = UCP_FEATURE_TAG | UCP_FEATURE_RMA;
-    long all = 0;
-    for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {
-        for (nth = argc > 2 ? atol(argv[2]) : 1;; nth++) {
-            int before = errors;
-            write_to((void *)one, MOST, 1);
-            write_to((void *)other, MOST, 2);
-            fill(host, MOST, 1);
-            pair_open(0);
-            still_works();
-            arm();
-            parts[i].run();
-            int left = disarm(); /* the part had fewer calls */
-            if (errors == before && parts[i].bytes && !holds((void *)other, parts[i].bytes, 1))
-                DIE("%s, call %ld fails: no error, but wrong bytes", parts[i].name, nth);
-            still_works();
-            pair_close();
-            nothing_is_open(parts[i].name);
-            if (left) break;
-            all++;
-        }
-        printf("%s: %ld calls, each failed once\n", parts[i].name, nth - 1);
-    }
-    printf("%ld faults, %d operations ended with an error, nothing was left open\n", all, errors);
+    if (!strcmp(kind, "begin")) begin();
+    else with_memory();
     return 0;
 }

@@ -251,17 +251,8 @@ int main(int argc, char **argv)
         how.memory_type = UCS_MEMORY_TYPE_CUDA;
     }
     host = malloc(SIZE);
-    split();
-    use_device(0);
     features = UCP_FEATURE_RMA | UCP_FEATURE_TAG;
-    open_side(&A);
-    connect_both();
-    if (child) owner();
-    else user();
-    close_both();
-    ucp_cleanup(A.ctx);
-    is_open(0);
-    end_both();
+    run_two(owner, user);
     /* A rendezvous keeps what it opened until the endpoint is closed. */
     say_free(before);
     return finish();

@@ -18,48 +18,8 @@ static unsigned char host[SIZE];
 
 /* ---- the owner ---------------------------------------------------------------------------------- */
 
-static CUdeviceptr memory[KEYS];
+static struct memory memory[KEYS];
 static ucp_mem_h registered[KEYS];
-
-static uint64_t handles[KEYS];
-static CUpool pool;
-
-static CUdeviceptr new_memory(int i)
-{
-    CUdeviceptr at;
-    CUlocation here = {1, 0};
-    if (!strcmp(kind, "alloc")) {
-        CU(cuMemAlloc_v2(&at, SIZE));
-    } else if (!strcmp(kind, "pool")) {
-        CUpoolprops props = {.type = 1, .handle_types = FABRIC, .location = here};
-        if (!pool) CU(cuMemPoolCreate(&pool, &props));
-        CU(cuMemAllocFromPoolAsync(&at, SIZE, pool, NULL));
-        CU(cuCtxSynchronize());
-    } else {
-        int type = !strcmp(kind, "fabric") ? FABRIC : FILE_DESCRIPTOR;
-        CUprop prop = {.type = 1, .handle_types = type, .location = here};
-        CUaccess access = {here, 3};
-        CU(cuMemCreate(&handles[i], SIZE, &prop, 0));
-        CU(cuMemAddressReserve(&at, SIZE, 0, 0, 0));
-        CU(cuMemMap(at, SIZE, 0, handles[i], 0));
-        CU(cuMemSetAccess(at, SIZE, &access, 1));
-    }
-    return at;
-}
-
-static void free_of(int i)
-{
-    if (!strcmp(kind, "alloc")) {
-        CU(cuMemFree_v2(memory[i]));
-    } else if (!strcmp(kind, "pool")) {
-        CU(cuMemFreeAsync(memory[i], NULL));
-        CU(cuCtxSynchronize());
-    } else {
-        CU(cuMemUnmap(memory[i], SIZE));
-        CU(cuMemAddressFree(memory[i], SIZE));
-        CU(cuMemRelease(handles[i]));
-    }
-}
 
 static void store(CUdeviceptr at, unsigned seed)
 {
@@ -69,16 +29,16 @@ static void store(CUdeviceptr at, unsigned seed)
 
 static void offer(int i, unsigned seed)
 {
-    memory[i] = new_memory(i);
-    store(memory[i], seed);
-    registered[i] = map_memory(memory[i], SIZE);
-    send_key(registered[i], memory[i]);
+    memory[i] = new_memory(kind, SIZE);
+    store(memory[i].at, seed);
+    registered[i] = map_memory(memory[i].at, SIZE);
+    send_key(registered[i], memory[i].at);
 }
 
 static void take_back(int i)
 {
     MUST(ucp_mem_unmap(A.ctx, registered[i]));
-    free_of(i);
+    give_memory_back(&memory[i]);
 }
 
 static void keep_serving(void)
@@ -92,24 +52,38 @@ static void keep_serving(void)
     give(&c, 1);
 }
 
+/* Sends what is asked for, whatever becomes of it. */
+static void keep_sending(void)
+{
+    for (int i;;) {
+        take_either(fd, &i, sizeof i, 1);
+        if (i < 0) return;
+        i = settled(ucp_tag_send_nbx(A.ep, (void *)memory[i].at, SIZE, 7, &plain));
+        give(&i, sizeof i);
+    }
+}
+
+/* A key that outlives its endpoint, and what messages have opened, are looked at when all is over. */
+static int is_late(const char *part) { return !strcmp(part, "alive") || !strcmp(part, "fail_messages"); }
+
 static void owner(const char *part)
 {
     serve();
     before = free_memory();
     for (int i = 0; i < KEYS; i++) offer(i, i);
+    if (!strcmp(part, "fail_messages")) keep_sending();
     keep_serving();
     if (!strcmp(part, "again")) {
         /* The same address, other contents, under the reader's nose. */
-        CUdeviceptr old = memory[0];
+        CUdeviceptr old = memory[0].at;
         take_back(0);
         offer(0, 70);
-        printf("at the same address: %s\n", memory[0] == old ? "yes" : "no");
+        printf("at the same address: %s\n", memory[0].at == old ? "yes" : "no");
         serve();
     }
     for (int i = 0; i < KEYS; i++) take_back(i);
-    /* A key that outlives its endpoint is looked at when all is over. */
-    if (pool) CU(cuMemPoolDestroy(pool));
-    if (strcmp(part, "alive")) say_free(before);
+    end_pool();
+    if (!is_late(part)) say_free(before);
     serve();
 }
 
@@ -294,43 +268,59 @@ static void many_threads(void)
 
 static int errors;
 
-/* What is tried: whether it works or not, nothing is left open. */
-static void attempt(CUdeviceptr to, int i)
+/* What is tried with the nth call failing: whether it works or not, nothing is left open. Returns
+ * whether there were as many calls. */
+static int attempt(CUdeviceptr to, int i, uint64_t nth)
 {
+    void *p;
+    if (nth) cudasim_fail("*!", nth, 999);
     ucp_rkey_h key = unpacked(i);
     ucs_status_t s = settled(ucp_get_nbx(A.ep, (void *)to, SIZE, offers[i].at, key, &plain));
-    void *p;
     ucs_status_t t = ucp_rkey_ptr(key, offers[i].at, &p);
     ucp_rkey_destroy(key);
+    int left = cudasim_heal() != 0;
+    if (!nth && (s != UCS_OK || t != UCS_OK)) DIE("get: %s, pointer: %s", name(s), name(t));
     errors += s != UCS_OK || t != UCS_OK;
     if (s == UCS_OK) {
         CU(cuMemcpyDtoH_v2(host, to, SIZE));
         HOLDS(same(host, SIZE, i));
     }
+    if (open_now()) DIE("call %lu fails: %lu are open", (unsigned long)nth, (unsigned long)open_now());
+    return !left;
 }
 
 /* Calls of the driver fail once each. */
 static void fail_each(CUdeviceptr to)
 {
-    static const char *const all[] = {
-        "cuIpcOpenMemHandle_v2", "cuIpcCloseMemHandle", "cuMemcpyAsync", "cuEventRecord", "cuEventQuery",
-        "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2",
-        "cuDevicePrimaryCtxGetState", "cuPointerGetAttributes", "cuCtxGetCurrent", "cuCtxGetDevice", "cuCtxGetId"};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        uint64_t made = cudasim_calls(all[i]);
-        attempt(to, 0);
-        made = cudasim_calls(all[i]) - made;
-        if (!strcmp(all[i], "cuEventQuery") && made > 1) made = 1;
-        for (uint64_t nth = 1; nth <= made; nth++) {
-            cudasim_fail(all[i], nth, 999);
-            attempt(to, i % KEYS);
-            if (open_now()) DIE("%s, %lu: open", all[i], (unsigned long)nth);
-            attempt(to, 1);
-            is_open(0);
+    uint64_t nth = 1;
+    attempt(to, 0, 0);
+    for (; attempt(to, nth % KEYS, nth); nth++) attempt(to, 1, 0);
+    printf("%lu calls failed, %d of the tries ended with an error\n", (unsigned long)nth - 1, errors);
+    HOLDS(errors > 0 && nth > 5);
+}
+
+/* The same for messages, which the other process sends as long as it is asked to. */
+static void fail_messages(CUdeviceptr to)
+{
+    uint64_t nth = 1;
+    for (int left = 0; !left; nth++) {
+        int i = nth % KEYS;
+        ucs_status_ptr_t r = ucp_tag_recv_nbx(A.w, (void *)to, SIZE, 7, ALL, &plain);
+        cudasim_fail("*!", nth, 999);
+        give(&i, sizeof i);
+        ucs_status_t s = settled(r);
+        left = cudasim_heal() != 0;
+        errors += s != UCS_OK;
+        if (s == UCS_OK) {
+            CU(cuMemcpyDtoH_v2(host, to, SIZE));
+            if (!same(host, SIZE, i)) DIE("call %lu fails: wrong bytes", (unsigned long)nth);
         }
+        int sent;
+        take_either(fd, &sent, sizeof sent, 1);
     }
-    printf("%d of the tries ended with an error\n", errors);
-    HOLDS(errors > 0);
+    give(&(int){-1}, sizeof(int));
+    printf("%lu calls failed, %d messages ended with an error\n", (unsigned long)nth - 2, errors);
+    HOLDS(nth > 5);
 }
 
 /* Every call of the driver that either library makes for a key or a copy. */
@@ -383,6 +373,7 @@ static void reader(const char *part)
     else if (!strcmp(part, "put")) put(to);
     else if (!strcmp(part, "count")) count(to);
     else if (!strcmp(part, "fail_each")) fail_each(to);
+    else if (!strcmp(part, "fail_messages")) fail_messages(to);
     else if (!strcmp(part, "threads")) many_threads();
     else if (!strcmp(part, "again")) again(to);
     else if (!strcmp(part, "alive")) {
@@ -424,7 +415,7 @@ int main(int argc, char **argv)
     ucp_cleanup(A.ctx);
     if (!child) is_open(0);
     end_both();
-    if (!strcmp(argv[1], "alive")) {
+    if (is_late(argv[1])) {
         before += SIZE; /* the reader's own, which went with it */
         say_free(before);
     }

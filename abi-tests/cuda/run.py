@@ -58,6 +58,8 @@ class Room:
     def env(self, lib, extra):
         clean = {key: value for key, value in os.environ.items() if not key.startswith(("UCX_", "LD_", "CUDA"))}
         path = ":".join(str(part) for part in (lib, build.LIB) if part)
+        if lib == self.ours:
+            clean["ALL_IS_CLOSED"] = "1"  # what programs of two processes check at their end
         return clean | {"LD_LIBRARY_PATH": path, "CUDASIM_DIR": str(self.machine), "HOME": "/nonexistent"} | extra
 
     def start(self, *command, lib=None, env=None):
@@ -82,6 +84,11 @@ class Room:
         """On our libraries, with the modules of genuine UCX that are not transports."""
         modules = {"UCX_MODULE_DIR": str(GENUINE / "lib" / "ucx")}
         return self.run(*command, lib=self.ours, env=modules | (env or {}))
+
+    def program(self, name):
+        """As compile, once for a test."""
+        known = self.folder / name
+        return known if known.exists() else self.compile(name)
 
     def compile(self, name, ucx=True, include=INCLUDE):
         program = self.folder / name
@@ -230,6 +237,41 @@ def test_our_transports_are_as_genuine(room):
         check(genuine[name] == ours.get(name), f"{name}: genuine\n{genuine[name]}\nours\n{ours.get(name)}")
 
 
+MEMORY_SETTINGS = [
+    {}, {"UCX_CUDA_COPY_REG_WHOLE_ALLOC": "on"}, {"UCX_CUDA_COPY_REG_WHOLE_ALLOC": "off"},
+    {"UCX_CUDA_COPY_MAX_REG_RATIO": "0.0001"}, {"UCX_CUDA_COPY_ASYNC_MEM_TYPE": "cuda"},
+    {"UCX_CUDA_COPY_RETAIN_PRIMARY_CTX": "y"},
+]  # fmt: skip
+
+
+def test_memory_is_what_genuine_says(room):
+    """Types and extents of memory, and where it is allocated, with each setting that changes them."""
+    program, outs = room.program("uct_memory"), set()
+    for env in MEMORY_SETTINGS:
+        genuine = room.run(program, lib=GENUINE / "lib", env={"UCX_LOG_LEVEL": "fatal"} | FABRIC | env)
+        ours = room.run_ours(program, env={"UCX_LOG_LEVEL": "fatal"} | FABRIC | env)
+        said = [[line for line in out.splitlines() if not line.startswith("MAPS")] for out in (genuine, ours)]
+        check(said[0] == said[1], f"{env}: genuine\n{genuine}\nours\n{ours}")
+        outs.add(tuple(said[1]))
+    check(len(outs) == 4, f"{len(outs)} different outputs")
+
+
+def test_no_links(room):
+    """Where devices are not joined by NVLink none is said to be read, as on genuine UCX."""
+    program, env = GENUINE / "bin" / "ucx_info", {"CUDASIM_NVLINKS": "0"}
+    genuine = domains(room.run(program, "-d", lib=GENUINE / "lib", env=env))
+    ours = domains(room.run_ours(program, "-d", env=env))
+    check(genuine["cuda_ipc"] == ours["cuda_ipc"], f"genuine\n{genuine['cuda_ipc']}\nours\n{ours['cuda_ipc']}")
+    with_links = domains(room.run_ours(program, "-d", env=env | {"UCX_CUDA_IPC_ENABLE_GET_ZCOPY": "on"}))
+    check(with_links["cuda_ipc"] == domains(room.run_ours(program, "-d"))["cuda_ipc"], f"{with_links['cuda_ipc']}")
+
+
+def test_other_machines_are_not_reached(room):
+    """NVLink to other machines: asked for, it is refused in words, and all else works."""
+    out = room.run_ours(room.program("buffers"), "cuda,cuda", "1", env={"UCX_TLS": FAST, "UCX_CUDA_IPC_ENABLE_MNNVL": "y"})
+    check("devices of other machines are not reached" in out and "all bytes arrived" in out, out[-1500:])
+
+
 def test_our_transports_need_a_device(room):
     for env in ({"CUDASIM_DEVICES": "0"}, {"LD_LIBRARY_PATH": str(room.ours)}):
         out = room.run_ours(GENUINE / "bin" / "ucx_info", "-d", env=env)
@@ -330,12 +372,31 @@ def long_test_calls_per_operation(room):
         check(ours <= genuine, f"{arguments}: {ours} calls per iteration, genuine {genuine}")
 
 
-def test_ours_survives_faults(room):
+def faults(room, kind, tls, code, **env):
     """Each call of the driver fails once: an error, nothing leaked, no crash."""
-    program = room.compile("faults")
-    out = room.run_ours(program, 999, env={"UCX_TLS": "sm,cuda_copy", "UCX_LOG_LEVEL": "fatal"})
-    found = re.search(r"(\d+) faults, (\d+) operations ended with an error, nothing was left open", out)
-    check(found and int(found[1]) > 50 and int(found[2]) > 20, out[-2000:])
+    out = room.run_ours(room.program("faults"), kind, code, env={"UCX_TLS": tls, "UCX_LOG_LEVEL": "fatal"} | env)
+    found = re.search(r"(\d+) faults, (\d+) (operations|processes) .* nothing was left open", out)
+    check(found and int(found[1]) > 20 and int(found[2]) > 5, f"{kind}, {tls}: {out[-2000:]}")
+    print(f"       {kind}, {tls}, code {code}: {found[0]}", flush=True)
+
+
+def test_ours_survives_faults(room):
+    faults(room, "begin", FAST, 999, UCX_CUDA_COPY_RETAIN_PRIMARY_CTX="y")
+    faults(room, "alloc", FAST, 999)
+
+
+KINDS_OF_MEMORY = ["alloc", "managed", "descriptor", "fabric", "pool"]
+OUT_OF_MEMORY, NO_CONTEXT, NOT_SUPPORTED, UNKNOWN = 2, 201, 801, 999
+
+
+def long_test_ours_survives_faults(room):
+    """With all kinds of memory, over both transports, with the codes that have statuses of their own."""
+    for code in (OUT_OF_MEMORY, NO_CONTEXT, NOT_SUPPORTED, UNKNOWN):
+        faults(room, "begin", FAST, code, UCX_CUDA_COPY_RETAIN_PRIMARY_CTX="y")
+        for kind in KINDS_OF_MEMORY:
+            faults(room, kind, FAST, code, **FABRIC)
+    for kind in KINDS_OF_MEMORY:
+        faults(room, kind, SLOW, UNKNOWN, **FABRIC)
 
 
 # ---- cuda_ipc -------------------------------------------------------------------------------------
@@ -404,13 +465,27 @@ def test_memory_that_the_program_opens(room):
 
 
 def test_keys_through_uct(room):
-    out = ours(room, room.compile("uct_keys", include=ROOT / "include"))
-    check("free memory: as before" in out, out[-1500:])
+    program = room.compile("uct_keys", include=ROOT / "include")
+    for env in ({}, {"CUDASIM_NO_PEER": "0-1"}):
+        out = ours(room, program, UCX_LOG_LEVEL="fatal", **env)
+        check("free memory: as before" in out, out[-1500:])
+
+
+def keys_survive_faults(room, kinds):
+    """Each of the driver's calls for a key fails once, or for a message that is read where it is:
+    nothing stays open, and the next try works."""
+    program = room.program("keys")
+    for kind in kinds:
+        for part in ("fail_each", "fail_messages"):
+            keys(room, program, part, 1, kind, UCX_LOG_LEVEL="fatal", **(FABRIC if kind != "descriptor" else {}))
 
 
 def test_keys_survive_faults(room):
-    """Each of the driver's calls for a key fails once: nothing stays open, and the next try works."""
-    keys(room, room.compile("keys"), "fail_each", UCX_LOG_LEVEL="fatal")
+    keys_survive_faults(room, ["alloc", "descriptor"])
+
+
+def long_test_keys_survive_faults(room):
+    keys_survive_faults(room, ["alloc", "descriptor", "fabric", "pool"])
 
 
 def calls_for_keys(room):
@@ -450,7 +525,7 @@ def test_owner_killed(room):
 
 
 def test_memory_lists(room):
-    out = ours(room, room.compile("lists"))
+    out = ours(room, room.compile("lists"), UCX_LOG_LEVEL="fatal")
     check("free memory: as before" in out, out[-1500:])
 
 
@@ -556,15 +631,36 @@ def long_test_other_clients(room):
 
 
 def copies_of(room, program, **env):
-    """Copies that the driver is asked for by messages, puts and gets between devices."""
+    """Copies that the driver is asked for by the sender of messages, puts and gets between devices."""
     folder = Path(tempfile.mkdtemp(dir=room.folder))
     out = room.run_ours(program, "cuda,cuda", "1", env={"UCX_TLS": FAST, "CUDASIM_REPORT": str(folder / "%p")} | env)
     check("all bytes arrived" in out, f"{env}: {out[-1500:]}")
     reports = [facts(path.read_text()) for path in folder.iterdir()]
-    check(reports, f"{env}: no report")
-    for report in reports:
-        balanced(report)
-    return sum(report.get("calls cuMemcpyAsync", 0) for report in reports)
+    check(len(reports) == 1, f"{env}: {len(reports)} reports")
+    balanced(reports[0])
+    return reports[0].get("calls cuMemcpyAsync", 0)
+
+
+SCHEMES = ["get_zcopy", "put_zcopy", "rkey_ptr", "get_ppln", "put_ppln", "am"]
+
+
+def test_schemes_between_devices(room):
+    """A scheme that is asked for is the one that is taken: read where it is, written where it goes, or
+    staged. Whether there is a network, whose devices can't register memory of devices, changes nothing."""
+    program, thresh = room.program("buffers"), {"UCX_RNDV_THRESH": "20000"}
+    made = {scheme: copies_of(room, program, UCX_RNDV_SCHEME=scheme, **thresh) for scheme in SCHEMES}
+    read, written, staged = made["get_zcopy"], made["put_zcopy"], made["am"]
+    check(made["rkey_ptr"] == read == copies_of(room, program, **thresh), f"{made}")
+    check(read < written < staged, f"{made}")
+    for scheme in SCHEMES:
+        with_network = copies_of(room, program, UCX_RNDV_SCHEME=scheme, UCX_TLS="tcp," + FAST, **thresh)
+        check(with_network == made[scheme], f"{scheme}: {made[scheme]}, with a network {with_network}")
+    # Only where there are links is reading the choice.
+    for env in ({"CUDASIM_NVLINKS": "0"}, {"UCX_CUDA_IPC_ENABLE_GET_ZCOPY": "n"}):
+        copies = copies_of(room, program, **env, **thresh)
+        check(copies > read, f"{env}: {copies} copies, {read} by reading")
+    copies = copies_of(room, program, CUDASIM_NVLINKS="0", UCX_CUDA_IPC_ENABLE_GET_ZCOPY="y", **thresh)
+    check(copies == read, f"{copies} copies, {read} by reading")
 
 
 FORCE = {"UCX_RNDV_PIPELINE_SHM_CUDA_STAGING_FORCE": "y"}

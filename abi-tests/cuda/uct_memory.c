@@ -1,0 +1,96 @@
+/* What cuda_copy's memory domain says of memory, and where it allocates. The output is the same on every
+ * correct library, with the same settings.
+ *
+ *     uct_memory */
+#define _GNU_SOURCE
+#include "capi.h"
+#include "memory.h"
+#include <uct/api/uct.h>
+
+static uct_md_h md;
+
+static void open_md(void)
+{
+    uct_component_h *all, component = NULL;
+    unsigned n;
+    MUST(uct_query_components(&all, &n));
+    for (unsigned i = 0; i < n; i++) {
+        uct_component_attr_t a = {.field_mask = UCT_COMPONENT_ATTR_FIELD_NAME};
+        MUST(uct_component_query(all[i], &a));
+        if (!strcmp(a.name, "cuda_cpy")) component = all[i];
+    }
+    HOLDS(component);
+    uct_md_config_t *config;
+    MUST(uct_md_config_read(component, NULL, NULL, &config));
+    MUST(uct_md_open(component, "cuda_cpy", config, &md));
+    uct_config_release(config);
+    uct_release_component_list(all);
+}
+
+static void ask(const char *what, uint64_t base, size_t whole, uint64_t at, size_t n)
+{
+    uct_md_mem_attr_t a = {.field_mask = UCT_MD_MEM_ATTR_FIELD_MEM_TYPE | UCT_MD_MEM_ATTR_FIELD_BASE_ADDRESS |
+                                         UCT_MD_MEM_ATTR_FIELD_ALLOC_LENGTH};
+    ucs_memory_type_t type;
+    ucs_status_t s = uct_md_mem_query(md, (void *)at, n, &a);
+    ucs_status_t t = uct_md_detect_memory_type(md, (void *)at, n, &type);
+    if (s != UCS_OK || t != UCS_OK) {
+        printf("%s: %s\n", what, s != UCS_OK && t != UCS_OK ? "no memory of a device" : "ONE ERROR");
+        return;
+    }
+    HOLDS(type == a.mem_type);
+    int is_whole = (uint64_t)a.base_address == base && a.alloc_length == whole;
+    int is_part = (uint64_t)a.base_address == at && a.alloc_length == n;
+    printf("%s: type %d, %s\n", what, type, is_whole ? "whole" : is_part ? "part" : "SOMETHING");
+}
+
+/* UCX asks with no context current, and with one. */
+static void memory_of(const char *kind)
+{
+    char what[64];
+    struct memory m = new_memory(kind, 4 << 20);
+    snprintf(what, sizeof what, "%s, in the middle", kind);
+    ask(what, m.at, m.len, m.at + 5000, 1000);
+    snprintf(what, sizeof what, "%s, all", kind);
+    ask(what, m.at, m.len, m.at, m.len);
+    give_memory_back(&m);
+}
+
+static void allocate(const char *when, ucs_memory_type_t type)
+{
+    uct_allocated_memory_t got;
+    uct_alloc_method_t method = UCT_ALLOC_METHOD_MD;
+    uct_mem_alloc_params_t p = {.field_mask = UCT_MEM_ALLOC_PARAM_FIELD_FLAGS | UCT_MEM_ALLOC_PARAM_FIELD_MDS |
+                                              UCT_MEM_ALLOC_PARAM_FIELD_MEM_TYPE,
+                                .flags = UCT_MD_MEM_ACCESS_ALL, .mem_type = type, .mds = {&md, 1}};
+    ucs_status_t s = uct_mem_alloc(1 << 20, &method, 1, &p, &got);
+    printf("allocation, %s: %s\n", when, s == UCS_OK ? "OK" : "an error");
+    if (s == UCS_OK) {
+        HOLDS(got.mem_type == type && got.length >= 1 << 20);
+        MUST(uct_mem_free(&got));
+    }
+}
+
+int main(void)
+{
+    CUcontext context;
+    CU(cuInit(0));
+    open_md();
+    allocate("no context active", UCS_MEMORY_TYPE_CUDA);
+    CU(cuDevicePrimaryCtxRetain(&context, 0));
+    allocate("a context active", UCS_MEMORY_TYPE_CUDA);
+    CU(cuCtxPushCurrent_v2(context));
+    allocate("a context current", UCS_MEMORY_TYPE_CUDA);
+    allocate("managed", UCS_MEMORY_TYPE_CUDA_MANAGED);
+    memory_of("alloc");
+    memory_of("managed");
+    memory_of("descriptor");
+    memory_of("pool");
+    ask("of the host", 0, 0, (uintptr_t)malloc(1 << 20), 1 << 20);
+    ask("a driver's that is gone", 0, 0, 1 << 20, 1 << 20);
+    end_pool();
+    uct_md_close(md);
+    CU(cuCtxPopCurrent_v2(&context));
+    CU(cuDevicePrimaryCtxRelease_v2(0));
+    return finish();
+}

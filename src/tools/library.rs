@@ -26,6 +26,15 @@ pub fn open() -> Result<(), String> {
     ))
 }
 
+/// Makes the libraries' log go to standard error, unless the user has said where: for output that
+/// another program reads. To be called before [`open`], while the process has one thread.
+pub fn log_to_stderr() {
+    if std::env::var_os("UCX_LOG_FILE").is_none() {
+        // SAFETY: nobody else reads the environment, since there is no other thread yet.
+        unsafe { std::env::set_var("UCX_LOG_FILE", "stderr") };
+    }
+}
+
 /// The address of what the libraries export under this name.
 pub fn find(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: a terminated name, looked for among all objects that are loaded.

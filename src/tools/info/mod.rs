@@ -25,11 +25,15 @@ use options::{Options, Print};
 
 /// The program. Returns its exit status.
 pub fn main() -> i32 {
+    let arguments = super::options::arguments();
+    if options::asks_for_json(&arguments) {
+        library::log_to_stderr();
+    }
     if let Err(reason) = library::open() {
         eprintln!("ucx_info: {reason}");
         return 127;
     }
-    let options = match Options::read(&super::options::arguments()) {
+    let options = match Options::read(&arguments) {
         Ok(options) => options,
         Err(status) => {
             options::usage();

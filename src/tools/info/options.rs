@@ -218,6 +218,13 @@ fn memory_types() -> String {
         .join(",")
 }
 
+/// Whether `--json`, which may be abbreviated, is among the arguments: known before the libraries
+/// are there.
+pub fn asks_for_json(arguments: &[String]) -> bool {
+    let is_it = |text: &String| text.len() > 2 && "--json".starts_with(text.as_str());
+    arguments.iter().any(is_it)
+}
+
 /// Says how the program is used.
 pub fn usage() {
     out!(

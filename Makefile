@@ -9,6 +9,10 @@
 #   make soak, make bench, make lint, make headers, make deps, make clean
 
 PREFIX     ?= /usr/local
+ifneq ($(words $(PREFIX)),1)
+$(error PREFIX is a path without spaces)
+endif
+override PREFIX := $(abspath $(PREFIX))
 LIBDIR     ?= $(PREFIX)/lib
 BINDIR     ?= $(PREFIX)/bin
 INCLUDEDIR ?= $(PREFIX)/include

@@ -113,6 +113,13 @@ def test_threads_and_forks(folder):
         check(lines == wanted, f"{mode}: {lines}")
 
 
+def test_heaps_that_are_trimmed(folder):
+    program = compile("trim.c", folder / "trim", "-lucm", "-lucs")
+    for mode in ("bistro", "reloc"):
+        lines = run(program, lib=OURS, env={"UCX_MEM_MMAP_HOOK_MODE": mode})
+        check(len(lines) == 5 and lines[-1] == "end" and all(x.endswith(": ok") for x in lines[:-1]), f"{mode}: {lines}")
+
+
 def test_python(folder):
     helper = compile("helper.c", folder / "libhelper.so", "-shared", "-fPIC", "-lucm", "-lucs")
     for mode in ("bistro", "reloc"):

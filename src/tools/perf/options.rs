@@ -358,10 +358,12 @@ impl Batch {
     /// # Errors
     /// `IoError`, after a message, when there is no such file.
     pub fn read(path: &str, parent: &Params) -> Result<Vec<Line>, Error> {
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let bytes = std::fs::read(path).map_err(|error| {
             error!("Failed to open batch file '{path}': {error}");
             Error::IoError
         })?;
+        // Comments may be in any encoding.
+        let text = String::from_utf8_lossy(&bytes);
         let short = format!("{TEST_OPTIONS}\0");
         let short = CStr::from_bytes_with_nul(short.as_bytes()).unwrap_or(c"");
         let mut tests = Vec::new();

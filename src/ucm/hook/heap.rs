@@ -37,8 +37,12 @@ pub(super) fn prepare(blocks: bool) -> Vec<(&'static CStr, usize)> {
         libc::mallopt(M_MMAP_MAX, 0);
         libc::mallopt(M_ARENA_MAX, 1);
     }
+    let trim = (
+        c"malloc_trim",
+        (keep_all as *const c_void).expose_provenance(),
+    );
     if !blocks {
-        return Vec::new();
+        return vec![trim];
     }
     FREE.store(free, Relaxed);
     REALLOC.store(realloc, Relaxed);
@@ -46,7 +50,13 @@ pub(super) fn prepare(blocks: bool) -> Vec<(&'static CStr, usize)> {
     vec![
         (c"free", free.expose_provenance()),
         (c"realloc", realloc.expose_provenance()),
+        trim,
     ]
+}
+
+/// In place of `malloc_trim`, which gives pages back by calls inside of libc: nothing was given back.
+extern "C" fn keep_all(_pad: usize) -> c_int {
+    0
 }
 
 /// Tells that a block goes, if it is a mapping of its own.

@@ -309,7 +309,7 @@ def refusals(ctx, tls):
 
 # Programs of one process and, nearly always, one thread, that have no look at the host.
 LIGHT = {"tag_basic", "truncation", "datatypes", "matching", "requests", "life", "stream", "am_basic", "am_keep", "am_inside", "am_old",
-         "mem_map", "mem_queries", "rkey_use", "rma", "rma_smoke", "amo", "perf", "attributes", "closing", "edges", "rndv", "deep"}
+         "mem_map", "mem_queries", "rkey_use", "rma", "rma_smoke", "amo", "perf", "attributes", "closing", "edges", "rndv", "deep", "flush"}
 
 # Names of ways in which large messages travel.
 SCHEMES = ("get_zcopy", "put_zcopy", "get_ppln", "put_ppln", "am", "rkey_ptr")
@@ -383,6 +383,7 @@ def tests():
                             ("stream", []), ("requests", []), ("am_keep", []), ("am_faults", []), ("faults", [])):
         found += over_both(f"capi {name}, AddressSanitizer, long", by_asan(name, arguments), smoke=False)
     found.append(Test("capi strangers", "tcp", alone("strangers")))
+    found += over_both("capi flush", body_for("flush"))
     found += over_both("capi last_words", alone("last_words"))
     found += over_both("capi heard", alone("heard", more={"UCX_KEEPALIVE_INTERVAL": "inf"}))
     found += over_both("capi last_words, 1 GiB", alone("last_words", [str(1 << 30)]), smoke=False)

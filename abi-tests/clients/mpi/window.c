@@ -295,6 +295,35 @@ static void burst(int created)
     close_window(&w);
 }
 
+/* A flush comes before the barrier after which the peer receives a large message that was sent before
+ * it: the flush must not wait for that message. */
+static void before_a_message(int created)
+{
+    enum { LONG = 3 << 20 };
+    struct win w = window(4096, created);
+    unsigned char *out = memory(LONG), *in = memory(LONG);
+    int next = (rank + 1) % ranks, prev = (rank + ranks - 1) % ranks;
+    MPI_Request sent;
+    fill(out, LONG, (unsigned)rank);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, w.win);
+    MPI_Isend(out, LONG, MPI_BYTE, next, 5, MPI_COMM_WORLD, &sent);
+    MPI_Put(out, 8, MPI_BYTE, next, 0, 8, MPI_BYTE, w.win);
+    MPI_Win_flush(next, w.win);
+    MPI_Win_flush_all(w.win);
+    MPI_Win_unlock_all(w.win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Recv(in, LONG, MPI_BYTE, prev, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    verify(in, LONG, (unsigned)prev, "a message that was sent before a flush");
+    MPI_Wait(&sent, MPI_STATUS_IGNORE);
+    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, w.win);
+    verify(w.mem, 8, (unsigned)prev, "what was put before the flush");
+    MPI_Win_unlock(rank, w.win);
+    free(out);
+    free(in);
+    close_window(&w);
+}
+
 /* Rows of a matrix that lie apart, at both ends. */
 static void strided(int created)
 {
@@ -400,6 +429,8 @@ int main(int argc, char **argv)
         passed("data");
         burst(created);
         passed("burst");
+        before_a_message(created);
+        passed("before a message");
         strided(created);
         passed("strided");
         generalized(created);

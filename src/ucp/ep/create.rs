@@ -215,6 +215,7 @@ impl Endpoint {
             peer_stopped: Cell::new(false),
             tell_peer: Cell::new(false),
             in_flight: Cell::new(0),
+            one_sided: Cell::new(0),
             started: Cell::new(0),
             flushes: RefCell::default(),
             lease: OnceCell::new(),

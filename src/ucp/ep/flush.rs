@@ -1,8 +1,11 @@
-//! Flush: completes when all that was posted before has completed.
+//! Flush: completes when the one-sided operations posted before have completed, at the target too,
+//! and messages have been given to the lanes.
 //!
-//! A flush counts what it waits for: the operations in flight when it began (each has a number,
-//! so that younger ones are told apart), its own turn in the queue of what waits for the lane,
-//! and the lanes' confirmations. When all that has happened, and one-sided operations have been
+//! A flush counts what it waits for: the one-sided operations in flight when it began (each has a
+//! number, so that younger ones are told apart), its own turn in the queue of what waits for the
+//! lane, and the lanes' confirmations. A rendezvous or a synchronous send is not waited for, since
+//! the peer may receive it only after something that this flush comes before (`MPI_Win_flush`
+//! after `MPI_Isend`). A flush that closes the endpoint waits for those too: they would be lost. When all that has happened, and one-sided operations have been
 //! sent as messages, the target is asked whether they have taken effect; it answers when it
 //! comes to the question, since messages arrive in order.
 
@@ -29,9 +32,12 @@ pub enum Then {
     Tell(ReqRef),
 }
 
+/// Set in the numbers of one-sided operations.
+const ONE_SIDED: u64 = 1;
+
 /// A flush in flight.
 pub struct Flush {
-    /// Operations with a smaller number are waited for.
+    /// Operations with a smaller number may be waited for.
     born: u64,
     remaining: usize,
     then: Then,
@@ -41,6 +47,12 @@ pub struct Flush {
 }
 
 impl Flush {
+    /// Whether it waits for the operation with this number (0: something of its own).
+    fn waits_for(&self, number: u64) -> bool {
+        let kind = matches!(self.then, Then::Close) || number & ONE_SIDED != 0;
+        number == 0 || number < self.born && kind
+    }
+
     /// One of the things that it waits for has happened. True when it was the last.
     fn count(&mut self, result: Result<()>) -> bool {
         self.remaining = self.remaining.saturating_sub(1);
@@ -57,17 +69,30 @@ impl Flush {
 }
 
 impl Endpoint {
-    /// An operation of this endpoint begins.
+    /// A message or stream operation of this endpoint begins.
     pub fn op_started(self: &Rc<Self>, req: ReqRef) {
-        let number = self.started.get() + 1;
-        self.started.set(number);
+        self.count_op(req, 0);
+    }
+
+    /// A one-sided operation of this endpoint begins.
+    pub fn one_sided_started(self: &Rc<Self>, req: ReqRef) {
+        self.one_sided.set(self.one_sided.get() + 1);
+        self.count_op(req, ONE_SIDED);
+    }
+
+    fn count_op(self: &Rc<Self>, req: ReqRef, kind: u64) {
+        // Numbers grow by two, so that there is room for the kind.
+        self.started.set(self.started.get() + 2);
         self.in_flight.set(self.in_flight.get() + 1);
-        req.set_ep(Some(self.clone()), number);
+        req.set_ep(Some(self.clone()), self.started.get() | kind);
     }
 
     /// An operation with this number has ended.
     pub fn op_ended(self: &Rc<Self>, number: u64) {
         self.in_flight.set(self.in_flight.get().saturating_sub(1));
+        if number & ONE_SIDED != 0 {
+            self.one_sided.set(self.one_sided.get().saturating_sub(1));
+        }
         self.release_held();
         if self.flushes.borrow().is_empty() {
             return;
@@ -78,7 +103,7 @@ impl Endpoint {
         }
     }
 
-    /// Begins a flush; with `close`, the endpoint is closed at its end.
+    /// `ucp_ep_flush_nbx`; with `close`, the endpoint is closed at its end.
     pub fn flush(self: &Rc<Self>, options: &ReqOptions, close: bool) -> Result<Posted> {
         if let Some(error) = self.failed.get().filter(|_| !close) {
             return Err(error);
@@ -100,7 +125,7 @@ impl Endpoint {
         let done = |lane: &Rc<dyn crate::uct::Ep>| matches!(lane.flush(0), Ok(Post::Done));
         self.is_wired()
             && self.failed.get().is_none()
-            && self.in_flight.get() == 0
+            && self.one_sided.get() == 0
             && self.order_so_far().is_none_or(|order| order.is_flushed())
             && !self.is_blocked()
             && self.flushes.borrow().is_empty()
@@ -127,8 +152,12 @@ impl Endpoint {
     pub(in crate::ucp) fn start_flush(self: &Rc<Self>, req: ReqRef, then: Then) {
         self.worker.name_op(req);
         req.set_ep(Some(self.clone()), 0);
-        let remaining = self.in_flight.get() + 1;
-        let born = self.started.get() + 1;
+        let waits_for = match then {
+            Then::Close => &self.in_flight,
+            Then::Nothing | Then::Tell(_) => &self.one_sided,
+        };
+        let remaining = waits_for.get() as usize + 1;
+        let born = self.started.get() + 2;
         req.set_op(Op::Flush(Flush {
             born,
             remaining,
@@ -234,7 +263,7 @@ fn closes(req: ReqRef) -> bool {
 fn step(ep: &Rc<Endpoint>, req: ReqRef, number: u64, result: Result<()>) {
     match req.take_op() {
         Op::Flush(mut flush) => {
-            if number >= flush.born || !flush.count(result) {
+            if !flush.waits_for(number) || !flush.count(result) {
                 return req.set_op(Op::Flush(flush));
             }
             let ask = flush.asked.is_none()

@@ -112,8 +112,10 @@ pub struct Endpoint {
     peer_stopped: Cell<bool>,
     /// The peer is to hear of the failure.
     tell_peer: Cell<bool>,
-    /// Operations begun here and not ended, and those that wait for some of them.
-    in_flight: Cell<usize>,
+    /// Operations begun here and not ended, the one-sided among them, and flushes, which wait for
+    /// some of them.
+    in_flight: Cell<u32>,
+    one_sided: Cell<u32>,
     started: Cell<u64>,
     flushes: RefCell<SmallVec<[ReqRef; 2]>>,
     /// Of the memory that the peer reads, once there is any; it ends with the endpoint's failure.

@@ -75,7 +75,7 @@ impl Endpoint {
     }
 
     fn begin_now(self: &Rc<Self>, req: ReqRef, way: Way) {
-        self.op_started(req);
+        self.one_sided_started(req);
         match way {
             Way::Message => {
                 self.announce();

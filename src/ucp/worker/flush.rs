@@ -18,7 +18,7 @@ pub struct WorkerFlush {
 }
 
 impl Worker {
-    /// Completes when all that was posted on any endpoint before has completed.
+    /// `ucp_worker_flush_nbx`: completes when each endpoint is flushed.
     pub fn flush(self: &Rc<Self>, options: &ReqOptions) -> Result<Posted> {
         let endpoints: SmallVec<[Rc<Endpoint>; 8]> = {
             let endpoints = self.endpoints.borrow();

@@ -247,6 +247,8 @@ static void external(void)
     ucp_worker_params_t wp = {.field_mask = UCP_WORKER_PARAM_FIELD_EVENT_FD | UCP_WORKER_PARAM_FIELD_USER_DATA, .event_fd = set, .user_data = &rounds};
     ucp_worker_h w;
     MUST(ucp_worker_create(A.ctx, &wp, &w));
+    int none = -1;
+    printf("the worker's own descriptor: %s\n", name(ucp_worker_get_efd(w, &none)));
     ucp_address_t *addr;
     size_t len;
     MUST(ucp_worker_get_address(w, &addr, &len));

@@ -1283,7 +1283,8 @@ ssize_t ucp_stream_worker_poll(ucp_worker_h worker,
  * File descriptor that becomes readable when the worker has something to do, for `poll` or
  * `epoll`. It belongs to the worker. Call `ucp_worker_arm` before each wait.
  *
- * Returns `UCS_OK`, or `UCS_ERR_UNSUPPORTED` without `UCP_FEATURE_WAKEUP`.
+ * Returns `UCS_OK`, or `UCS_ERR_UNSUPPORTED` without `UCP_FEATURE_WAKEUP` and for a worker that was
+ * made with `UCP_WORKER_PARAM_FIELD_EVENT_FD`.
  */
 ucs_status_t ucp_worker_get_efd(ucp_worker_h worker, int *fd);
 

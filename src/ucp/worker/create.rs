@@ -112,6 +112,7 @@ impl Worker {
             in_progress: Cell::new(false),
             events,
             armed: Cell::new(false),
+            reports: Cell::new(false),
             tag: TagMatching::default(),
             am: ActiveMessages::new(params.am_alignment, bcopy_max),
             requests,

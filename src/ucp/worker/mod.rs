@@ -113,6 +113,8 @@ pub struct Worker {
     events: Option<EventSet>,
     /// Armed, and nothing has been signalled since.
     armed: Cell<bool>,
+    /// Events are reported to a set of the user's.
+    reports: Cell<bool>,
     pub tag: TagMatching,
     pub am: ActiveMessages,
     pub requests: RequestPool,

@@ -35,9 +35,12 @@ impl Worker {
         self.events.as_ref().ok_or(Error::Unsupported)
     }
 
-    /// `ucp_worker_get_efd`
+    /// `ucp_worker_get_efd`: unsupported where the user has given a set of his own.
     pub fn event_fd(&self) -> Result<RawFd> {
-        Ok(self.event_set()?.fd())
+        match self.reports.get() {
+            true => Err(Error::Unsupported),
+            false => Ok(self.event_set()?.fd()),
+        }
     }
 
     /// `UCP_WORKER_PARAM_FIELD_EVENT_FD`: the user's epoll set gets our descriptor.
@@ -46,7 +49,9 @@ impl Worker {
         crate::sys::event::add_to_epoll(epoll, fd, self.user_data() as u64).map_err(|e| {
             crate::ucs_error!("failed to add the worker's events to descriptor {epoll}: {e}");
             Error::IoError
-        })
+        })?;
+        self.reports.set(true);
+        Ok(())
     }
 
     /// `ucp_worker_arm`: `Busy` when there is something to do already.

@@ -284,7 +284,8 @@ pub unsafe extern "C" fn ucp_stream_worker_poll(
 /// File descriptor that becomes readable when the worker has something to do, for `poll` or
 /// `epoll`. It belongs to the worker. Call `ucp_worker_arm` before each wait.
 ///
-/// Returns `UCS_OK`, or `UCS_ERR_UNSUPPORTED` without `UCP_FEATURE_WAKEUP`.
+/// Returns `UCS_OK`, or `UCS_ERR_UNSUPPORTED` without `UCP_FEATURE_WAKEUP` and for a worker that was
+/// made with `UCP_WORKER_PARAM_FIELD_EVENT_FD`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_get_efd(worker: ucp_worker_h, fd: *mut c_int) -> ucs_status_t {
     // SAFETY: a live worker, and a place for the descriptor.

@@ -19,7 +19,7 @@ pub(in crate::abi::ucp) fn close(
     force: bool,
 ) -> Result<Posted, Error> {
     if force && ep.options().mode == ErrorMode::None {
-        crate::ucs_error!("closing by force needs an endpoint with error handling");
+        crate::ucs_diag!("closing by force needs an endpoint with error handling");
         return Err(Error::InvalidParam);
     }
     if !ep.is_held() {

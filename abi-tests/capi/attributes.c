@@ -92,14 +92,27 @@ static void parameters(void)
     printf("endpoint: user data %s\n", ea.user_data == &A ? "right" : "WRONG");
     ea.field_mask = UCP_EP_ATTR_FIELD_LOCAL_SOCKADDR;
     printf("socket address of an endpoint by worker address: %s\n", name(ucp_ep_query(A.ep, &ea)));
+    /* What a living endpoint can have changed. */
+    ucp_ep_params_t change = {.field_mask = UCP_EP_PARAM_FIELD_USER_DATA, .user_data = &B};
+    printf("changed: %s", name(UCS_PTR_STATUS(ucp_ep_modify_nb(A.ep, &change))));
+    ea.field_mask = UCP_EP_ATTR_FIELD_USER_DATA;
+    MUST(ucp_ep_query(A.ep, &ea));
+    printf(", user data %s\n", ea.user_data == &B ? "right" : "WRONG");
+    change.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+    change.address = A.addr;
+    printf("another address: %s\n", name(UCS_PTR_STATUS(ucp_ep_modify_nb(A.ep, &change))));
+    change.field_mask = UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+    printf("another mode: %s\n", name(UCS_PTR_STATUS(ucp_ep_modify_nb(A.ep, &change))));
+    still_works();
     pair_close();
 }
 
 /* The estimated time of a large message to another process's worker, by a shared device. */
-static double estimated(size_t ppn)
+static double estimated(size_t ppn, size_t eps)
 {
-    extra_params.field_mask = UCP_PARAM_FIELD_ESTIMATED_NUM_PPN;
+    extra_params.field_mask = UCP_PARAM_FIELD_ESTIMATED_NUM_PPN | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS;
     extra_params.estimated_num_ppn = ppn;
+    extra_params.estimated_num_eps = eps;
     pair_open(0);
     ucp_ep_evaluate_perf_param_t p = {.field_mask = UCP_EP_PERF_PARAM_FIELD_MESSAGE_SIZE, .message_size = 64 << 20};
     ucp_ep_evaluate_perf_attr_t attr = {.field_mask = UCP_EP_PERF_ATTR_FIELD_ESTIMATED_TIME};
@@ -111,8 +124,10 @@ static double estimated(size_t ppn)
 
 static void estimates(void)
 {
-    double one = estimated(1), many = estimated(16);
+    double one = estimated(1, 1), many = estimated(16, 1), full = estimated(1, 100000);
     printf("64 MiB among 16 processes of a host: %s\n", many > 4 * one ? "takes longer" : many >= one * 0.99 ? "takes as long" : "WRONG");
+    /* No transport here gets slower by its number of endpoints, which UCX would reckon with. */
+    printf("among 100,000 endpoints: %s\n", full > 0.99 * one && full < 1.01 * one ? "takes as long" : "ANOTHER TIME");
 }
 
 static void library(void)

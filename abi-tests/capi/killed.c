@@ -7,6 +7,7 @@
  *
  * Run on our libraries only. Prints a line per case; exits with 1 when a case is wrong. */
 #define _GNU_SOURCE
+#include "inside.h"
 #include "am.h"
 #include "rma.h"
 #include "pair.h"
@@ -16,7 +17,7 @@
 #include <sys/wait.h>
 
 enum { ID = 4, BIG = 300000, DEPTH = 16, KEPT = 4096,
-       FEATURES = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 };
+       FEATURES = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 | UCP_FEATURE_STREAM };
 
 /* What goes on when the peer dies. To: from the victim to us. */
 enum moment { INIT, WIRED, SHORT_TO, EAGER_TO, RNDV_TO, AM_TO, SHORT_FROM, EAGER_FROM, STUCK, RNDV_FROM, UNMATCHED, SYNC, AM_FROM,
@@ -134,16 +135,25 @@ static void close_by_force(void)
     if (UCS_PTR_IS_PTR(r)) ucp_request_free(r);
     A.ep = NULL;
 }
+/* What an orderly close of a failed endpoint gives; the request is done with later. */
+static ucs_status_ptr_t closing;
+static void close_in_order(void)
+{
+    closing = ucp_ep_close_nbx(A.ep, &plain);
+    A.ep = NULL;
+}
 static void on_error(void *arg, ucp_ep_h ep, ucs_status_t s)
 {
     HOLDS(ep == A.ep);
+    HOLDS(inside); /* from progress, not from a post */
     if (is_next) {
         HOLDS(++next_handled == 1 && s < 0);
         return;
     }
     handled++;
     why = s;
-    if (close_inside) close_by_force();
+    if (close_inside == 1) close_by_force();
+    else if (close_inside) close_in_order();
 }
 
 /* A request in our own memory, every second time; it may end once, and is not used before that. */
@@ -279,9 +289,22 @@ static int post(enum moment m, int i)
     return refused;
 }
 
-/* An endpoint that has failed refuses everything. */
+static void never(void *request, ucs_status_t status) { DIE("a refused operation calls back"); }
+
+/* An endpoint that has failed refuses everything, also by the older calls. */
 static void all_refused(void)
 {
+    const ucp_datatype_t bytes = ucp_dt_make_contig(1);
+    uint64_t at = (uint64_t)theirs.at;
+    size_t n = 0;
+    HOLDS(UCS_PTR_IS_ERR(ucp_stream_send_nbx(A.ep, out, 8, &plain)));
+    HOLDS(UCS_PTR_IS_ERR(ucp_stream_recv_nbx(A.ep, in[0], 8, &n, &plain)));
+    HOLDS(UCS_PTR_IS_ERR(ucp_stream_send_nb(A.ep, out, 8, bytes, never, 0)));
+    HOLDS(UCS_PTR_IS_ERR(ucp_tag_send_nb(A.ep, out, 8, bytes, 2, never)));
+    HOLDS(UCS_PTR_IS_ERR(ucp_tag_send_sync_nb(A.ep, out, BIG, bytes, 2, never)));
+    HOLDS(UCS_PTR_IS_ERR(ucp_am_send_nb(A.ep, ID, out, 8, bytes, never, 0)));
+    HOLDS(UCS_PTR_IS_ERR(ucp_ep_flush_nb(A.ep, 0, never)));
+    HOLDS(ucp_ep_flush(A.ep) < 0);
     static uint64_t one = 1, reply;
     ucp_request_param_t q = {.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_REPLY_BUFFER,
                              .datatype = ucp_dt_make_contig(8), .reply_buffer = &reply};
@@ -292,6 +315,13 @@ static void all_refused(void)
     HOLDS(UCS_PTR_IS_ERR(am_send(A.ep, ID, NULL, 0, out, BIG, 0)));
     HOLDS(UCS_PTR_IS_ERR(ucp_ep_flush_nbx(A.ep, &plain)));
     if (!key) return;
+    HOLDS(UCS_PTR_IS_ERR(ucp_put_nb(A.ep, out, 8, at, key, never)));
+    HOLDS(UCS_PTR_IS_ERR(ucp_get_nb(A.ep, in[0], 8, at, key, never)));
+    HOLDS(ucp_put_nbi(A.ep, out, 8, at, key) < 0 && ucp_get_nbi(A.ep, in[0], 8, at, key) < 0);
+    HOLDS(ucp_put(A.ep, out, 8, at, key) < 0 && ucp_get(A.ep, in[0], 8, at, key) < 0);
+    HOLDS(ucp_atomic_post(A.ep, UCP_ATOMIC_POST_OP_ADD, 1, 8, at, key) < 0);
+    HOLDS(UCS_PTR_IS_ERR(ucp_atomic_fetch_nb(A.ep, UCP_ATOMIC_FETCH_OP_FADD, 1, &reply, 8, at, key, never)));
+    HOLDS(ucp_atomic_add64(A.ep, 1, at, key) < 0);
     HOLDS(UCS_PTR_IS_ERR(ucp_put_nbx(A.ep, out, 8, (uint64_t)theirs.at, key, &plain)));
     HOLDS(UCS_PTR_IS_ERR(ucp_get_nbx(A.ep, in[0], 8, (uint64_t)theirs.at, key, &plain)));
     HOLDS(UCS_PTR_IS_ERR(ucp_atomic_op_nbx(A.ep, UCP_ATOMIC_OP_ADD, &one, 1, (uint64_t)theirs.at, key, &q)));
@@ -354,7 +384,7 @@ static void the_case(enum moment m)
 {
     struct other other = start(m, 0), next = start(m, 1);
     int fds = entries("/proc/self/fd", "");
-    close_inside = (m + round_number) % 2;
+    close_inside = (m + round_number) % 4 == 3 ? 2 : (m + round_number) % 2;
     extra_ep_params.field_mask = UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
     extra_ep_params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
     extra_ep_params.err_handler.cb = on_error;
@@ -404,6 +434,7 @@ static void the_case(enum moment m)
     end = now() + 20;
     while (ended < posted && now() < end) ucp_worker_progress(A.w);
     if (ended != posted) DIE("%d requests, %d ended", posted, ended);
+    (void)finished(closing);
     if (key) ucp_rkey_destroy(key);
     close_inside = 0;
     is_next = 1;

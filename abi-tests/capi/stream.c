@@ -109,6 +109,32 @@ static void borders(void)
     printf("sent and received in different pieces\n");
 }
 
+/* Sends of all sizes at once, short ones behind long ones, to receives that wait and to none. */
+static void mixed(void)
+{
+    static const size_t of[] = {300001, 1, 8, 131072, 90, 9000, 1 << 20, 7, 40000, 250};
+    enum { SENDS = 20, RECEIVES = 40 };
+    for (int early = 0; early < 2; early++) {
+        ucs_status_ptr_t s[SENDS], r[RECEIVES];
+        size_t total = 0, length, at = 0, each;
+        ucp_request_param_t p = with(UCP_STREAM_RECV_FLAG_WAITALL, ucp_dt_make_contig(1));
+        for (int i = 0; i < SENDS; i++) total += of[i % 10];
+        each = total / RECEIVES;
+        fill(out, total, 11 + early);
+        memset(in, 0, total);
+        for (int i = 0; early && i < RECEIVES; i++) r[i] = ucp_stream_recv_nbx(B.ep, in + i * each, each, &length, &p);
+        for (int i = 0; i < SENDS; at += of[i++ % 10]) {
+            s[i] = ucp_stream_send_nbx(A.ep, out + at, of[i % 10], &plain);
+            if (i % 3 == 0) progress();
+        }
+        for (at = 0; early && at < RECEIVES; at++) HOLDS(finished(r[at]) == UCS_OK);
+        recv_all(in + (early ? RECEIVES * each : 0), total - (early ? RECEIVES * each : 0));
+        for (int i = 0; i < SENDS; i++) HOLDS(finished(s[i]) == UCS_OK);
+        HOLDS(same(in, total, 11 + early));
+        printf("%d sends at once, of 1 byte to 1 MiB, %s: in order\n", SENDS, early ? "receives wait" : "received later");
+    }
+}
+
 static void elements(void)
 {
     fill(out, 64, 4);
@@ -247,6 +273,51 @@ static void forced(void)
     /* NO_IMM_CMPL with data there is left out: genuine UCX 1.22.0 never completes that request. */
 }
 
+static void tested(void)
+{
+    size_t length = 77;
+    ucs_status_ptr_t r = ucp_stream_recv_nbx(B.ep, in, 100, &length, &plain);
+    HOLDS(UCS_PTR_IS_PTR(r));
+    printf("tested while it waits: %s\n", name(ucp_stream_recv_request_test(r, &length)));
+    fill(out, 40, 13);
+    send_bytes(out, 40);
+    UNTIL(ucp_request_check_status(r) != UCS_INPROGRESS);
+    length = 77;
+    ucs_status_t s = ucp_stream_recv_request_test(r, &length);
+    printf("tested when it has ended: %s, %zu\n", name(s), length);
+    ucp_request_free(r);
+    HOLDS(same(in, 40, 13));
+}
+
+static void one_way(ucp_ep_h from, ucp_ep_h to, unsigned seed)
+{
+    size_t length;
+    ucp_request_param_t p = with(UCP_STREAM_RECV_FLAG_WAITALL, ucp_dt_make_contig(1));
+    fill(out, 20000, seed);
+    memset(in, 0, 20000);
+    ucs_status_ptr_t s = ucp_stream_send_nbx(from, out, 20000, &plain);
+    HOLDS(finished(ucp_stream_recv_nbx(to, in, 20000, &length, &p)) == UCS_OK && finished(s) == UCS_OK);
+    HOLDS(same(in, 20000, seed));
+}
+
+/* Endpoints to the own worker that don't lead back to themselves: two and two belong together. */
+static void apart(void)
+{
+    ucp_ep_h e[4], self;
+    ucp_ep_params_t p = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_FLAGS, .address = A.addr, .flags = UCP_EP_PARAMS_FLAGS_NO_LOOPBACK};
+    for (int i = 0; i < 4; i++) {
+        MUST(ucp_ep_create(A.w, &p, &e[i]));
+        if (i == 2) let_it_arrive(); /* the fourth is known before it is made */
+    }
+    for (int i = 0; i < 4; i++) one_way(e[i], e[i ^ 1], 20 + i);
+    p.flags = 0;
+    MUST(ucp_ep_create(A.w, &p, &self));
+    one_way(self, self, 30);
+    printf("without loopback: two and two belong together\n");
+    for (int i = 0; i < 4; i++) HOLDS(finished(ucp_ep_close_nbx(e[i], &plain)) == UCS_OK);
+    HOLDS(finished(ucp_ep_close_nbx(self, &plain)) == UCS_OK);
+}
+
 static void closed(void)
 {
     size_t length;
@@ -269,6 +340,7 @@ int main(void)
         pair_open(loop);
         sizes();
         borders();
+        mixed();
         elements();
         queued();
         iov();
@@ -276,9 +348,15 @@ int main(void)
         poll_lists();
         old_calls();
         forced();
+        tested();
         still_works();
         closed();
         pair_close();
     }
+    open_side(&A);
+    apart();
+    ucp_worker_release_address(A.w, A.addr);
+    ucp_worker_destroy(A.w);
+    ucp_cleanup(A.ctx);
     return finish();
 }

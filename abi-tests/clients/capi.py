@@ -51,6 +51,8 @@ def output(ctx, binary, lib, tls, arguments, more):
     foreign = [m for m in mapped if not os.path.realpath(m).startswith(root)]
     if not mapped or foreign:
         raise Failure(f"mapped {sorted(foreign) or 'no UCX at all'} instead of {lib}")
+    if os.path.realpath(lib) == os.path.realpath(where.OURS) and any("NOT_IMPLEMENTED" in line for line in said):
+        raise Failure("something is not implemented")
     return said
 
 
@@ -272,6 +274,61 @@ def restarted(ctx, tls):
         raise Failure("a client was not told once that its server died")
 
 
+# What complains about a peer, and over which transports.
+COMPLAINTS = {"killed": ("sm", "tcp"), "called": ("sm", "tcp"), "unreachable": ("sm", "tcp"), "refused": ("tcp",), "modes": ("tcp",), "nobody": ("tcp",)}
+
+
+def named(ctx, tls):
+    """Every line of the log about a peer says which."""
+    if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
+        raise Skip("the lines of our libraries")
+    log = os.path.join(ctx.scratch, f"named-{tls}.log")
+    cases = [case for case, over in COMPLAINTS.items() if tls in over]
+    for case in cases:
+        if os.path.exists(log):
+            os.remove(log)
+        env = where.environ(ctx.lib, tls, UCX_LOG_FILE=log, UCX_NET_DEVICES="lo", UCX_WARN_UNUSED_ENV_VARS="n")
+        r = ctx.run([program(ctx, "named", "1.22.0"), case], env, LIMIT)
+        succeeded(r, "end")
+        names = next(line for line in r.out.splitlines() if not line.startswith("MAPS ")).split("|")
+        with open(log) as f:
+            lines = [line.strip() for line in f]
+        r.out += "\n--- log\n" + "\n".join(lines)
+        nameless = [line for line in lines if not any(name in line for name in names)]
+        if nameless:
+            raise Failure(f"{case}: the peer's name ({' or '.join(names)}) is missing in {nameless[0]!r}")
+        silent = [name for name in names if not any(name in line for line in lines)]
+        if silent:
+            raise Failure(f"{case}: no line about {silent[0]}")
+    ctx.note = f"{len(cases)} cases"
+
+
+def nothing_left_out(ctx, tls):
+    """Each function of ucp.h and ucp_compat.h is called by a program here (whose output shows what it gives), and nothing
+    between the C boundary and the transports gives UCS_ERR_NOT_IMPLEMENTED."""
+    declared = set()
+    for header in ("ucp.h", "ucp_compat.h"):
+        with open(os.path.join(where.REPO, "include", "ucp", "api", header)) as f:
+            text = re.sub(r"/\*.*?\*/|^#.*?$", "", f.read(), flags=re.S | re.M)
+        declared |= set(re.findall(r"\b(ucp_[a-z0-9_]+)\(", text))
+    called = ""
+    for name in os.listdir(SOURCES):
+        if name.endswith((".c", ".h")):
+            with open(os.path.join(SOURCES, name)) as f:
+                called += f.read()
+    # ucp_init is an inline function around it.
+    missing = [name for name in declared - {"ucp_init_version"} if not re.search(rf"\b{name}\(", called)]
+    if missing or len(declared) < 110:
+        raise Failure(f"of {len(declared)} functions no program calls {', '.join(sorted(missing))}")
+    for folder in ("src/abi/ucp", "src/ucp"):
+        for at, _, files in os.walk(os.path.join(where.REPO, folder)):
+            for name in files:
+                with open(os.path.join(at, name)) as f:
+                    if re.search(r"NOT_IMPLEMENTED|NotImplemented", f.read()):
+                        raise Failure(f"{os.path.join(at, name)} says that something is not implemented")
+    ctx.note = f"{len(declared)} functions"
+
+
 def faults_of(name, more=None):
     """Bad input and scarcity, on our libraries only."""
     def body(ctx, tls):
@@ -385,6 +442,10 @@ def tests():
     found.append(Test("capi strangers", "tcp", alone("strangers")))
     found += over_both("capi flush", body_for("flush"))
     found += over_both("capi last_words", alone("last_words"))
+    found += over_both("capi named", named)
+    found += over_both("capi busy", alone("busy", ["4"]))
+    found += over_all("capi busy, long", alone("busy", ["90"]), smoke=False)
+    found.append(Test("capi, every function", None, nothing_left_out))
     found += over_both("capi heard", alone("heard", more={"UCX_KEEPALIVE_INTERVAL": "inf"}))
     found += over_both("capi last_words, 1 GiB", alone("last_words", [str(1 << 30)]), smoke=False)
     found += over_both("capi lookups", alone("lookups", more={"UCX_WARN_UNUSED_ENV_VARS": "n"}))

@@ -71,7 +71,8 @@ pub fn on_reply(worker: &Worker, data: &[u8]) -> Option<()> {
                 }
                 Some(error) => {
                     drop(wait);
-                    crate::ucs_error!("an atomic operation was refused: {error}");
+                    let peer = req.ep().map(|ep| ep.peer_name()).unwrap_or_default();
+                    crate::ucs_error!("{peer} refused an atomic operation: {error}");
                     Err(error)
                 }
             };

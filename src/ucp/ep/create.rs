@@ -22,20 +22,6 @@ use crate::ucs::status::{Error, Result};
 use crate::uct::{self, DeviceKind, IfaceAttr, IfaceCaps};
 
 impl Endpoint {
-    /// The `conn`-th endpoint to the worker with this address.
-    pub fn create(
-        worker: &Rc<Worker>,
-        address: &WorkerAddress<'_>,
-        conn: u32,
-        options: EpOptions,
-    ) -> Result<Rc<Endpoint>> {
-        let peer = Origin {
-            worker: address.uuid,
-            conn,
-        };
-        Self::create_for(worker, address, conn, peer, options)
-    }
-
     /// An endpoint that has the number `conn` here, to the peer's endpoint `peer`.
     pub fn create_for(
         worker: &Rc<Worker>,
@@ -53,12 +39,9 @@ impl Endpoint {
         worker: &Rc<Worker>,
         address: &WorkerAddress<'_>,
         conn: u32,
+        peer: Origin,
         options: EpOptions,
     ) -> Result<Rc<Endpoint>> {
-        let peer = Origin {
-            worker: address.uuid,
-            conn,
-        };
         Self::create_with(worker, address, conn, peer, options, true)
     }
 
@@ -74,7 +57,8 @@ impl Endpoint {
             let ep = Endpoint::bare(worker, conn, options, token, address.peer_name());
             let wired = ep.connect(address, peer, numbered)?;
             // Each lane that numbers messages begins by telling who we are.
-            let known = worker.uid() == address.uuid || wired.config.lanes.numbered;
+            let is_own = worker.uid() == address.uuid && conn == peer.conn;
+            let known = is_own || wired.config.lanes.numbered;
             ep.attach(peer, wired);
             ep.announced.set(known);
             Ok(Rc::new(ep))

@@ -103,6 +103,10 @@ impl Endpoint {
             return false;
         };
         let goes_on = attempts.failed(error);
+        if goes_on {
+            let peer = self.peer_name();
+            crate::ucs_diag!("one address of {peer} leads nowhere ({error}): trying another");
+        }
         if let Some(local) = attempts.local().filter(|_| goes_on) {
             self.worker.activate(local);
         }

@@ -43,8 +43,8 @@ pub fn refuse(worker: &Worker, origin: Origin, what: &str, address: u64, error: 
         first
     });
     if first {
-        let peer = origin.worker;
-        crate::ucs_error!("refused a {what} at {address:#x} from worker {peer:#x}: {error}");
+        let peer = worker.name_of(origin);
+        crate::ucs_error!("refused a {what} at {address:#x} from {peer}: {error}");
     }
 }
 

@@ -213,9 +213,6 @@ impl Attempts {
         if !left.next() {
             return false;
         }
-        crate::ucs_diag!(
-            "the peer can't be reached by one of its addresses ({error}): trying another"
-        );
         let Ok(ep) = left.open(self.token) else {
             return false;
         };

@@ -123,6 +123,7 @@ impl Worker {
             no_options: Rc::default(),
             ways: KnownWays::default(),
             connections: RefCell::default(),
+            apart: Cell::default(),
             configs: RefCell::default(),
             blocked: RefCell::default(),
             failed: RefCell::default(),
@@ -179,6 +180,9 @@ impl Worker {
             uuid: self.uid,
             ..WorkerAddress::default()
         };
+        if self.context.config.bool_("ADDRESS_DEBUG_INFO") {
+            packed.name = Some(&self.name);
+        }
         if net_only {
             packed.flags |= AddressFlags::NET_ONLY;
         }

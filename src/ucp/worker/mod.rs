@@ -130,6 +130,8 @@ pub struct Worker {
     pub(in crate::ucp) ways: KnownWays,
     /// Endpoints made to each worker, to number the next.
     connections: RefCell<HashMap<u64, u32>>,
+    /// Of [`Worker::create_apart`].
+    apart: Cell<u32>,
     configs: RefCell<Vec<Rc<EpConfig>>>,
     blocked: RefCell<VecDeque<Rc<Endpoint>>>,
     failed: RefCell<Vec<Rc<Endpoint>>>,

@@ -16,6 +16,9 @@ use crate::ucp::wire::sockaddr::{BY_SOCKADDR, SERVER};
 use crate::ucs::status::{Error, Result};
 use crate::uct::DeviceKind;
 
+/// In the numbers of endpoints to the own worker that don't lead back to themselves; they are counted apart.
+const APART: u32 = 1 << 29;
+
 impl Worker {
     /// An endpoint for the user.
     pub fn create_endpoint(
@@ -29,24 +32,66 @@ impl Worker {
             .get(&address.uuid)
             .copied()
             .unwrap_or(0);
-        let origin = Origin {
+        let peer = Origin {
             worker: address.uuid,
             conn,
         };
-        let waiting = self.by_origin.get(origin);
+        let ep = self.give_endpoint(address, conn, peer, options)?;
+        self.connections
+            .borrow_mut()
+            .insert(address.uuid, conn.wrapping_add(1));
+        Ok(ep)
+    }
+
+    /// The same, but to this very worker: it does not lead back to itself. Two of them, in the order
+    /// in which they are made, are each other's ends (`UCP_EP_PARAMS_FLAGS_NO_LOOPBACK`).
+    pub fn create_apart(
+        self: &Rc<Self>,
+        address: &WorkerAddress<'_>,
+        options: EpOptions,
+    ) -> Result<Rc<Endpoint>> {
+        if address.uuid != self.uid() {
+            return self.create_endpoint(address, options);
+        }
+        let number = self.apart.get();
+        let conn = APART | number;
+        let peer = Origin {
+            worker: address.uuid,
+            conn: self.answer_to(Origin {
+                worker: address.uuid,
+                conn,
+            }),
+        };
+        let ep = self.give_endpoint(address, conn, peer, options)?;
+        self.apart.set(number.wrapping_add(1) & (APART - 1));
+        Ok(ep)
+    }
+
+    /// The endpoint `conn` here, which leads to `peer`, for the user.
+    fn give_endpoint(
+        self: &Rc<Self>,
+        address: &WorkerAddress<'_>,
+        conn: u32,
+        peer: Origin,
+        options: EpOptions,
+    ) -> Result<Rc<Endpoint>> {
+        let waiting = self.by_origin.get(peer);
         let ep = match waiting {
             Some(ep) if ep.failure().is_none() && ep.serves(&options) => {
                 ep.set_options(options);
                 ep
             }
-            _ => Endpoint::create(self, address, conn, options)?,
+            _ => Endpoint::create_for(self, address, conn, peer, options)?,
         };
         ep.set_owned(true);
         ep.list_stream();
-        self.connections
-            .borrow_mut()
-            .insert(address.uuid, conn.wrapping_add(1));
         Ok(ep)
+    }
+
+    /// The number of the endpoint here that a peer's endpoint belongs to.
+    fn answer_to(&self, origin: Origin) -> u32 {
+        let apart = origin.worker == self.uid() && origin.conn & !(APART - 1) == APART;
+        origin.conn ^ u32::from(apart)
     }
 
     /// The endpoint with this id in the worker's table.
@@ -67,6 +112,13 @@ impl Worker {
         self.by_origin.get(origin)
     }
 
+    /// What to call a peer in messages.
+    pub(in crate::ucp) fn name_of(&self, origin: Origin) -> String {
+        let worker = || format!("worker {:#x}", origin.worker);
+        self.endpoint_of(origin)
+            .map_or_else(worker, |ep| ep.peer_name())
+    }
+
     /// A peer has announced its endpoint.
     pub fn peer_connected(&self, origin: Origin, address: &WorkerAddress<'_>) -> Result<()> {
         if let Some(ep) = self.endpoint_of(origin) {
@@ -83,7 +135,8 @@ impl Worker {
             }
             return Ok(());
         }
-        let ep = Endpoint::create(&this, address, origin.conn, EpOptions::default())?;
+        let conn = self.answer_to(origin);
+        let ep = Endpoint::create_for(&this, address, conn, origin, EpOptions::default())?;
         ep.set_announced(true);
         Ok(())
     }
@@ -110,7 +163,8 @@ impl Worker {
                 ep.hear_numbers(address)
             }
             None => {
-                Endpoint::create_numbered(&this, address, origin.conn, EpOptions::default())?;
+                let conn = self.answer_to(origin);
+                Endpoint::create_numbered(&this, address, conn, origin, EpOptions::default())?;
                 Ok(())
             }
         }

@@ -132,13 +132,18 @@ unsafe fn by_address(
         crate::ucs_error!("ucp_ep_create: no remote address");
         return Err(Error::InvalidParam);
     };
+    let flags = crate::field!(p, UCP_EP_PARAM_FIELD_FLAGS, flags).unwrap_or(0);
+    let apart = u64::from(flags) & UCP_EP_PARAMS_FLAGS_NO_LOOPBACK != 0;
     // SAFETY: an address of any content, by the API.
     let packed = unsafe { convert::foreign_address(foreign) }?;
     let address = address::decode(&packed).map_err(|e| convert::bad_address(&e))?;
     // SAFETY: forwarded to the caller.
     unsafe {
         convert::with_worker(worker, |worker| {
-            let ep = worker.create_endpoint(&address, options)?;
+            let ep = match apart {
+                true => worker.create_apart(&address, options)?,
+                false => worker.create_endpoint(&address, options)?,
+            };
             Ok(convert::ep_handle(&ep))
         })
     }

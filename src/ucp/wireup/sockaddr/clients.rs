@@ -166,10 +166,13 @@ impl Worker {
                 let Some(this) = self.this.upgrade() else {
                     return;
                 };
+                let (_, client) = request.addresses();
                 match this.accept_request(request, EpOptions::default(), None) {
                     // SAFETY: as above; the worker's table keeps the endpoint alive.
                     Ok(ep) => unsafe { cb(Rc::as_ptr(&ep).cast_mut().cast(), arg) },
-                    Err(error) => crate::ucs_error!("a client could not be accepted: {error}"),
+                    Err(error) => {
+                        crate::ucs_error!("client {client} could not be accepted: {error}")
+                    }
                 }
             }
         }

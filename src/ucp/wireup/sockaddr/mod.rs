@@ -100,8 +100,9 @@ impl Worker {
         let hello = request.hello();
         if mode.is_some_and(|mode| mode != hello.mode) {
             crate::ucs_error!(
-                "the two ends of a connection must have the same error handling mode: the \
-                 client's is {:?}, the server's {:?}",
+                "the two ends of a connection must have the same error handling mode: that of the \
+                 client {} is {:?}, the server's {:?}",
+                request.addresses().1,
                 hello.mode,
                 mode.unwrap_or_default()
             );
@@ -109,7 +110,8 @@ impl Worker {
         }
         options.mode = hello.mode;
         let address = address::decode(request.address()).map_err(|problem| {
-            crate::ucs_error!("refused a client's worker address: {problem}");
+            let client = request.addresses().1;
+            crate::ucs_error!("refused the worker address of client {client}: {problem}");
             problem.status()
         })?;
         let conn = hello.conn;

@@ -18,7 +18,8 @@ pub const UCP_EP_PARAM_FIELD_LOCAL_SOCK_ADDR: ucp_ep_params_field = 1 << 8;
 pub type ucp_ep_params_flags_field = u64;
 /// The peer is named by a socket address.
 pub const UCP_EP_PARAMS_FLAGS_CLIENT_SERVER: ucp_ep_params_flags_field = 1 << 0;
-/// An endpoint to its own worker doesn't match one at the other side.
+/// An endpoint to its own worker doesn't lead back to itself: two of them, in the order in which they
+/// are created, are each other's ends.
 pub const UCP_EP_PARAMS_FLAGS_NO_LOOPBACK: ucp_ep_params_flags_field = 1 << 1;
 /// The worker's client id is sent with the connection request.
 pub const UCP_EP_PARAMS_FLAGS_SEND_CLIENT_ID: ucp_ep_params_flags_field = 1 << 2;

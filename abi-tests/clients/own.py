@@ -3,6 +3,7 @@ its own, and ours; ours and genuine ucx_perftest as server and client of each ot
 import json
 import os
 import re
+import signal
 import time
 
 import proc
@@ -322,6 +323,38 @@ def batches(ctx, tls):
             raise Failure(f"{' '.join(wrong)}: {a.how()}, genuine {b.how()}")
 
 
+INTERRUPTED = [("tag_lat", "client"), ("ucp_put_lat", "server")]
+MORE_INTERRUPTED = [(test, whom) for test in ("tag_lat", "tag_bw", "ucp_am_lat", "ucp_put_lat", "ucp_get", "stream_bw", "ucp_fadd") for whom in ("client", "server")]
+
+
+def interrupted(cases):
+    """Ctrl-C of one side, without error handling: the other one ends within seconds and says why, also where it only
+    receives. (Genuine ucx_perftest goes on: it looks neither at its other connection nor at what its sends return.)"""
+    def body(ctx, tls):
+        env = where.environ(ctx.lib, tls, UCX_WARN_UNUSED_ENV_VARS="n")
+        for test, whom in cases:
+            port = str(tools.free_port())
+            both = {"server": proc.Background([PERFTEST, "-p", port], env)}
+            until = time.monotonic() + 20
+            while not tools.listening(int(port)) and time.monotonic() < until:
+                time.sleep(0.02)
+            both["client"] = proc.Background([PERFTEST, "-p", port, "127.0.0.1", "-t", test, "-n", "1000000000"], env)
+            time.sleep(0.7)
+            if any(side.p.poll() is not None for side in both.values()):
+                raise Failure(f"{test}: a side ended before it was interrupted")
+            both[whom].p.send_signal(signal.SIGINT)
+            both.pop(whom).finish(10)
+            name, other = both.popitem()
+            rc, out = other.finish(15)
+            if rc is None or rc <= 0:
+                raise Failure(f"{test}: the {whom} was interrupted, and the {name} {'goes on' if rc is None else f'ended with {rc}'}")
+            if "ERROR" not in out and "is gone" not in out:
+                raise Failure(f"{test}: the {name} does not say why it ended: {out[-300:]}")
+        ctx.note = f"{len(cases)} cases"
+
+    return body
+
+
 def tests():
     found = [Test(f"ucx_info {version}, all switches", None, switches_of(version)) for version in tools.BINARIES]
     found.append(Test("own ucx_info, all switches", None, ours_and_genuine))
@@ -340,5 +373,7 @@ def tests():
             found.append(Test(f"own ucx_perftest UCT {tl} to genuine", None, uct(tl, genuine, PERFTEST), smoke=False))
             found.append(Test(f"genuine ucx_perftest UCT {tl} to own", None, uct(tl, PERFTEST, genuine), smoke=False))
     found += over_both("own ucx_perftest loopback", loopback, smoke=False)
+    found += over_both("own ucx_perftest interrupted", interrupted(INTERRUPTED))
+    found += over_both("own ucx_perftest interrupted, all", interrupted(MORE_INTERRUPTED), smoke=False)
     found.append(Test("own ucx_perftest, batch files and mistakes", "sm", batches))
     return found

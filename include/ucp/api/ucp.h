@@ -253,7 +253,10 @@ enum ucp_ep_params_field {
 enum ucp_ep_params_flags_field {
     /** The peer is named by a socket address. */
     UCP_EP_PARAMS_FLAGS_CLIENT_SERVER = (1 << 0),
-    /** An endpoint to its own worker doesn't match one at the other side. */
+    /**
+     * An endpoint to its own worker doesn't lead back to itself: two of them, in the order in which they
+     * are created, are each other's ends.
+     */
     UCP_EP_PARAMS_FLAGS_NO_LOOPBACK = (1 << 1),
     /** The worker's client id is sent with the connection request. */
     UCP_EP_PARAMS_FLAGS_SEND_CLIENT_ID = (1 << 2),

@@ -3,7 +3,8 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::options::Options;
@@ -35,6 +36,33 @@ pub struct Rte {
     pub index: usize,
     /// 1 with loopback, else 2.
     pub size: usize,
+    /// The connection once more, to notice its end.
+    line: Option<TcpStream>,
+}
+
+/// How often it is looked whether the other side is still there.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// How long a test may take to end by itself, with a better message, when the other side has gone.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// As long as this lives, the end of the other side ends the program: who only receives isn't told
+/// by the libraries, and would wait for ever.
+pub struct Watch(Arc<AtomicBool>);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+fn has_ended(line: &TcpStream) -> bool {
+    match line.peek(&mut [0]) {
+        Ok(count) => count == 0,
+        Err(error) => !matches!(
+            error.kind(),
+            ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+        ),
+    }
 }
 
 impl Rte {
@@ -52,6 +80,7 @@ impl Rte {
             ends: Mutex::new(ends),
             index: 0,
             size: 1,
+            line: None,
         })
     }
 
@@ -76,6 +105,7 @@ impl Rte {
             .set_read_timeout(short)
             .and_then(|()| stream.try_clone());
         let recv = prepared.map_err(|error| failed("socket options", &error))?;
+        let line = recv.try_clone().ok();
         let ends = Ends {
             send: Box::new(stream),
             recv: Box::new(recv),
@@ -84,11 +114,36 @@ impl Rte {
             ends: Mutex::new(ends),
             index: usize::from(server.is_some()),
             size: 2,
+            line,
         })
     }
 
     pub fn is_server(&self) -> bool {
         self.index == 0
+    }
+
+    /// For the time in which neither side may go.
+    pub fn watch(&self) -> Watch {
+        let over = Arc::new(AtomicBool::new(false));
+        let line = self.line.as_ref().and_then(|line| line.try_clone().ok());
+        if let Some(line) = line {
+            let over = over.clone();
+            std::thread::spawn(move || {
+                while !over.load(Ordering::Acquire) {
+                    std::thread::sleep(LOOK_EVERY);
+                    if !has_ended(&line) {
+                        continue;
+                    }
+                    std::thread::sleep(LAST_WORDS);
+                    if !over.load(Ordering::Acquire) {
+                        error!("the other side of the test is gone");
+                        Output::stdout().flush();
+                        quit();
+                    }
+                }
+            });
+        }
+        Watch(over)
     }
 
     /// Sends a message to the other side.
@@ -169,6 +224,13 @@ fn or_end(result: std::io::Result<()>, call: &str) {
         error!("{call}() failed: {error}");
         std::process::exit(1);
     }
+}
+
+/// Ends the program from beside its main thread, which is in the middle of a call to the libraries.
+#[allow(unsafe_code)]
+fn quit() -> ! {
+    // SAFETY: it doesn't return, and runs nothing of ours.
+    unsafe { libc::_exit(1) }
 }
 
 fn failed(what: &str, error: &std::io::Error) -> Error {

@@ -205,7 +205,9 @@ pub fn run(rte: &Rte, params: &Params, each: Each<'_>) -> Result<(), Error> {
         threads: &threads,
         agreed: std::sync::atomic::AtomicI8::new(0),
     };
+    let watch = rte.watch();
     let done = flushed.and_then(|()| run_threads(&team, each));
+    drop(watch);
     let progress = || {
         workers.iter().for_each(|worker| {
             worker.progress();

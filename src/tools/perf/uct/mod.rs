@@ -216,7 +216,9 @@ pub fn run(rte: &Rte, params: &Params, each: Each<'_>) -> Result<(), Error> {
     rte.barrier(&mut advance);
     let mut measure = Measure::new(params, test.pattern);
     let mut runner = run::Uct::new(&setup, each)?;
+    let watch = rte.watch();
     let done = measured(&mut runner, params, &mut measure);
+    drop(watch);
     if done.is_ok() {
         each(&measure.result(), "", true, false);
     }

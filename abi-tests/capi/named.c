@@ -2,7 +2,7 @@
  * peer, in a log of its own (UCX_LOG_FILE), and prints the name that every line about it must have.
  * On our libraries only.
  *
- *   named killed | called | refused | unreachable | modes | nobody */
+ *   named killed | called | refused | unreachable | modes */
 #include "rma.h"
 #include "pair.h"
 #include <arpa/inet.h>
@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-static int failed, asked;
+static int asked, failed;
 static ucp_conn_request_h request;
 static void on_error(void *arg, ucp_ep_h ep, ucs_status_t s) { failed++; }
 static void on_request(ucp_conn_request_h r, void *arg) { request = r, asked++; }
@@ -135,19 +135,6 @@ static void modes(void)
     printf("127.0.0.1:%d\n", ntohs(((struct sockaddr_in *)&ra.client_address)->sin_port));
 }
 
-/* An endpoint to where nothing listens. */
-static void nobody(void)
-{
-    open_side(&A);
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int s = socket(AF_INET, SOCK_STREAM, 0);
-    socklen_t len = sizeof at;
-    HOLDS(bind(s, (void *)&at, sizeof at) == 0 && getsockname(s, (void *)&at, &len) == 0);
-    (void)client();
-    UNTIL(failed);
-    printf("127.0.0.1:%d\n", ntohs(at.sin_port));
-}
-
 int main(int argc, char **argv)
 {
     HOLDS(argc == 2);
@@ -157,8 +144,7 @@ int main(int argc, char **argv)
     else if (!strcmp(argv[1], "called")) setenv("UCX_ADDRESS_DEBUG_INFO", "y", 1), killed("the-other-worker");
     else if (!strcmp(argv[1], "refused")) refused();
     else if (!strcmp(argv[1], "unreachable")) unreachable();
-    else if (!strcmp(argv[1], "modes")) modes();
-    else nobody();
+    else modes();
     printf("end\n");
     fflush(stdout);
     _exit(0); /* what is left would complain of its own */

@@ -275,7 +275,7 @@ def restarted(ctx, tls):
 
 
 # What complains about a peer, and over which transports.
-COMPLAINTS = {"killed": ("sm", "tcp"), "called": ("sm", "tcp"), "unreachable": ("sm", "tcp"), "refused": ("tcp",), "modes": ("tcp",), "nobody": ("tcp",)}
+COMPLAINTS = {"killed": ("sm", "tcp"), "called": ("sm", "tcp"), "unreachable": ("sm", "tcp"), "refused": ("tcp",), "modes": ("tcp",)}
 
 
 def named(ctx, tls):

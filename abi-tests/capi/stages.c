@@ -9,6 +9,7 @@
  * LOG is the file that UCX_LOG_FILE names, at level diag. */
 #include "am.h"
 
+#define DIES "fault injection: a lane"
 enum { BIG = 700000, MOST = 1 << 20 };
 enum op { TAG, SYNC, SHORT_RECV, AM, STREAM, PUT, GET, FETCH, ADD };
 enum { SENT = 1, LATE = 2, COMPLETION = 4 };
@@ -54,6 +55,27 @@ static const struct row near[] = {
     {"AM rndv, put", AM, BIG, "0", "put_zcopy", "put:7"},
     {NULL, 0, 0, NULL, NULL, NULL},
 };
+/* Messages over shared memory. That is no lane that can be lost while the peer lives: its end is that of the endpoint. */
+static const struct row memory[] = {
+    {"tag, 8 bytes", TAG, 8, "inf", "auto", "eager_only"},
+    {"tag, fragments", TAG, BIG, "inf", "auto", "eager_first eager_middle"},
+    {"synchronous, 8 bytes", SYNC, 8, "inf", "auto", "sync_only sync_ack"},
+    {"tag rndv, get", TAG, BIG, "0", "get_zcopy", "rts ats"},
+    {"tag rndv, get pipeline", TAG, BIG, "0", "get_ppln", "rts ats"},
+    {"tag rndv, put", TAG, BIG, "0", "put_zcopy", "rts rtr atp"},
+    {"tag rndv, put pipeline", TAG, BIG, "0", "put_ppln", "rts rtr atp"},
+    {"tag rndv, messages", TAG, BIG, "0", "am", "rts rtr rndv_data"},
+    {"tag rndv, mapped", TAG, BIG, "0", "rkey_ptr", "rts ats"},
+    {"tag rndv, too short", SHORT_RECV, BIG, "0", "auto", "rts ats"},
+    {"AM, fragments", AM, BIG, "inf", "auto", "am_first am_middle"},
+    {"AM rndv, get", AM, BIG, "0", "get_zcopy", "am_rts ats"},
+    {"stream", STREAM, BIG, "inf", "auto", "stream"},
+    {"fetch-add", FETCH, 8, "inf", "auto", "atomic atomic_reply"},
+    {NULL, 0, 0, NULL, NULL, NULL},
+};
+/* Where an endpoint dies. */
+static const struct place { const char *tls, *lanes; const struct row *rows; } places[] = {
+    {"tcp", "tcp", rails}, {"posix,cma", "cma", near}, {"posix,cma", "posix", memory}};
 
 static const char *log_file, *devices, *tls, *fault_lanes, *where;
 static struct end {
@@ -307,16 +329,26 @@ static const char *cell(const struct row *row, const char *kind, int fate, const
     close_both(1);
     said(NULL);
     if (said("at its end, keys")) DIE("%s: keys are left", where);
-    int n = said("fault injection: a lane");
+    int n = said(DIES);
     cells++;
     faults += n;
     return n ? "ok" : "NOT HIT";
 }
 
+/* Whose rail dies with such a message. */
+static const char *rail_of(const struct row *row, const char *kind)
+{
+    static const char *answers[] = {"rtr", "ats", "sync_ack", "answer", "atomic_reply"};
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        if (!strcmp(kind, answers[i])) return "target";
+    int reads = !strcmp(kind, "get") && row->op != GET, sent_back = row->op == GET && !strcmp(kind, "rndv_data");
+    return reads || sent_back ? "target" : "origin";
+}
+
 static void table(const struct row *rows)
 {
     int missed = 0;
-    printf("%-24s %-14s %-8s %-8s %-8s\n", "protocol", "stage", fates[0], fates[1], fates[2]);
+    printf("%-24s %-14s %-8s %-8s %-8s %-8s\n", "protocol", "stage", "rail of", fates[0], fates[1], fates[2]);
     for (const struct row *row = rows; row->name; row++) {
         char kinds[200], *save, *kind;
         snprintf(kinds, sizeof kinds, "%s", row->kinds);
@@ -324,7 +356,7 @@ static void table(const struct row *rows)
             char *colon = strchr(kind, ':');
             int ways = colon ? atoi(colon + 1) : SENT | LATE;
             if (colon) *colon = 0;
-            printf("%-24s %-14s", row->name, kind);
+            printf("%-24s %-14s %-8s", row->name, kind, rail_of(row, kind));
             for (int fate = 0; fate < 3; fate++) {
                 char text[200];
                 snprintf(text, sizeof text, "%s, %s %s", row->name, kind, fates[fate]);
@@ -347,18 +379,16 @@ static void deaths(int rounds)
     ucs_status_t x, y;
     may_fail = 1;
     for (int round = 0; round < rounds; round++)
-        for (int k = 0; k < 2; k++) {
-            const struct row *rows = k ? near : rails;
-            tls = k ? "posix,cma" : "tcp";
-            fault_lanes = k ? "cma" : "tcp"; /* memory is no lane that can be lost */
-            for (const struct row *row = rows; row->name; row++) {
+        for (const struct place *place = places; place < places + sizeof places / sizeof *places; place++) {
+            tls = place->tls, fault_lanes = place->lanes;
+            for (const struct row *row = place->rows; row->name; row++) {
                 char kinds[200], *save, *kind;
                 snprintf(kinds, sizeof kinds, "%s", row->kinds);
                 for (kind = strtok_r(kinds, " ", &save); kind; kind = strtok_r(NULL, " ", &save)) {
                     char text[200], *colon = strchr(kind, ':');
                     if (colon) *colon = 0;
                     int fate = colon ? round % 3 : round % 2;
-                    snprintf(text, sizeof text, "death: %s, %s, %s %s", tls, row->name, kind, fates[fate]);
+                    snprintf(text, sizeof text, "death: %s, %s, %s %s", fault_lanes, row->name, kind, fates[fate]);
                     where = text;
                     open_end(&a, row, variables[fate], kind, nths[round / 3 % 3]);
                     open_end(&b, row, variables[fate], kind, nths[round / 3 % 3]);
@@ -372,7 +402,7 @@ static void deaths(int rounds)
             }
             said(NULL);
             if (said("at its end, keys")) DIE("%s: keys are left", where);
-            faults += said("fault injection: a lane");
+            faults += said(DIES);
         }
     printf("%d transfers, %d lanes died, %d error handlers ran\n", cells, faults, errors);
     if (faults < cells / 4 || errors < faults / 2) DIE("too few deaths");

@@ -199,6 +199,21 @@ def shared(mode, ops, **more):
     return body
 
 
+def recovered(ctx, tls):
+    """A link that was lost and is back carries large messages again, and nobody has noticed."""
+    with Traffic(ctx, tls, "taa", random.randrange(1 << 30), {}) as t:
+        t.begun()
+        for kill, mend in ((t.hosts.down, t.hosts.up), (t.hosts.drop, t.hosts.undrop)):
+            for link in range(LINKS):
+                before = t.lost()
+                kill(link)
+                t.until("the lane is lost", lambda: t.lost() > before)
+                mend(link)
+                t.until("all lanes are there again", t.all_there)
+                sent = t.hosts.sent(0, link)
+                t.until("the link carries a good part again", lambda: t.hosts.sent(0, link) > sent + (30 << 20))
+
+
 def stages(*arguments, devices=False, valgrind=False):
     """Every stage of every protocol, in one process. The table is the output."""
     def body(ctx, tls):
@@ -333,12 +348,13 @@ def tests():
              Test("stages and protocols, shared memory", "sm", stages("near")),
              Test("stages and protocols, deaths of endpoints", "both", stages("deaths", "1")),
              Test("stages and protocols, rails, valgrind", "tcp", stages("rails", devices=True, valgrind=True), smoke=False),
-             Test("stages and protocols, shared memory, valgrind", "sm", stages("near", valgrind=True), smoke=False),
+             Test("stages and protocols, shared memory, valgrind", "sm", stages("near", valgrind=True)),
              Test("stages and protocols, deaths of endpoints, valgrind", "both", stages("deaths", "2", valgrind=True), smoke=False),
              Test("stages and protocols, thousands of deaths", "both", stages("deaths", "36"), smoke=False)]
     for scheme in ("am", "put_zcopy"):
         for mode, name in (("0", "NONE"), ("1", "PEER"), ("2", "FAILOVER")):
             found.append(Test(f"two rails share {scheme}, {name}", "tcp", shared(mode, "taa", UCX_RNDV_SCHEME=scheme), smoke=mode != "1"))
+    found.append(Test("rails, a link that is back is used", "tcp", recovered))
     for kind in ("down", "drop"):
         for busy in (True, False):
             found.append(Test(f"the last rail, {kind}{'' if busy else ', idle'}", "tcp", last_rail(kind, FAILOVER, busy)))

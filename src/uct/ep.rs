@@ -1,6 +1,7 @@
 //! Endpoints: a way from one interface to one peer interface.
 
 use std::any::Any;
+use std::rc::Rc;
 
 use super::Vitals;
 use crate::ucs::status::{Error, Result};
@@ -168,6 +169,12 @@ pub trait Ep: Any {
     fn cut(&self, error: Error) -> bool {
         let _ = error;
         false
+    }
+
+    /// The way that still works under one that has been ended by a fault on purpose: the peer, where it
+    /// hears nothing of that end, can be told.
+    fn below(&self) -> Option<Rc<dyn Ep>> {
+        None
     }
 
     /// From now on a link that goes down ends the way at once, instead of when it stays down for

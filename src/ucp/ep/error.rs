@@ -151,7 +151,9 @@ impl Endpoint {
         self.end_flushes(error);
         self.end_stream(error, false);
         self.worker.end_parts_from(self.peer_origin(), error);
-        if self.tell_peer.take() {
+        // A peer that lives, and hears nothing of how our lane has ended.
+        let unheard = self.is_wired() && self.am_lane().below().is_some();
+        if self.tell_peer.take() || unheard {
             self.set_announced(true);
             self.say_closed(wireup::Kind::Aborted);
         }

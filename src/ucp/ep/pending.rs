@@ -11,7 +11,7 @@ use crate::ucp::request::ReqRef;
 use crate::ucp::wire::{Writer, am, wireup};
 use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Result};
-use crate::uct::Post;
+use crate::uct::{Ep, Post};
 
 /// Something to send.
 pub enum Pending {
@@ -36,6 +36,21 @@ impl Message {
         let len = w.len();
         bytes.truncate(len);
         Message { id, bytes }
+    }
+
+    fn post(&self, lane: &dyn Ep) -> Result<Post> {
+        let Message { id, bytes } = self;
+        lane.am_bcopy(
+            *id,
+            bytes.len(),
+            &mut |dst| match dst.get_mut(..bytes.len()) {
+                Some(dst) => {
+                    dst.copy_from_slice(bytes);
+                    bytes.len()
+                }
+                None => 0,
+            },
+        )
     }
 }
 
@@ -119,18 +134,25 @@ impl Endpoint {
     }
 
     fn post_control(&self, message: &Message) -> Result<Post> {
-        let Message { id, bytes } = message;
-        self.am_lane().am_bcopy(
-            *id,
-            bytes.len(),
-            &mut |dst| match dst.get_mut(..bytes.len()) {
-                Some(dst) => {
-                    dst.copy_from_slice(bytes);
-                    bytes.len()
-                }
-                None => 0,
+        message.post(self.am_lane())
+    }
+
+    /// The last word of an endpoint that has failed.
+    fn post_last(&self, message: &Message) -> Result<Post> {
+        match self.post_control(message) {
+            Err(error) => match self.am_lane().below() {
+                Some(below) => message.post(&*below),
+                None => Err(error),
             },
-        )
+            posted => posted,
+        }
+    }
+
+    fn post_waiting(&self, message: &Message) -> Result<Post> {
+        match self.failed.get() {
+            Some(_) => self.post_last(message),
+            None => self.post_control(message),
+        }
     }
 
     /// Makes sure that the peer can answer: it gets our address, ahead of what needs an answer.
@@ -176,7 +198,7 @@ impl Endpoint {
             to: self.remote_worker(),
         };
         let message = Message::new(am::WIREUP, wireup::Wireup::LEN, |w| header.encode(w));
-        if self.is_blocked() || matches!(self.post_control(&message), Ok(Post::NoResource)) {
+        if self.is_blocked() || matches!(self.post_last(&message), Ok(Post::NoResource)) {
             self.push(Pending::Control(message));
         }
     }
@@ -205,7 +227,7 @@ impl Endpoint {
                     Tried::Gone => continue,
                     Tried::Blocked => Pending::Op(req),
                 },
-                Some(Pending::Control(message)) => match self.post_control(&message) {
+                Some(Pending::Control(message)) => match self.post_waiting(&message) {
                     // A last word to a peer that has died meanwhile.
                     Ok(Post::NoResource)
                         if self.failed.get().is_some() && self.check_peer().is_err() =>

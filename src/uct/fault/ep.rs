@@ -337,6 +337,10 @@ impl Ep for FaultEp {
         true
     }
 
+    fn below(&self) -> Option<Rc<dyn Ep>> {
+        self.0.dead.get().and_then(|_| self.0.inner())
+    }
+
     fn watch(&self) {
         if let Some(inner) = self.0.inner() {
             inner.watch();

@@ -86,6 +86,14 @@ impl FaultIface {
     }
 }
 
+impl Drop for FaultIface {
+    /// What was not told any more belongs to lanes that belong to this.
+    fn drop(&mut self) {
+        let untold = (self.shared.queue.take(), self.shared.doomed.take());
+        drop(untold);
+    }
+}
+
 impl Shared {
     fn tell(&self, what: Told) {
         self.queue.borrow_mut().push_back(what);

@@ -163,6 +163,25 @@ fn fetched(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, ack: get::Ack, resul
     }
 }
 
+/// Something that a flight had posted has ended. `None`: its turn comes when a lane has room.
+fn ended<S: super::Stage>(
+    req: ReqRef,
+    ep: &Rc<Endpoint>,
+    mut flight: Flight<S>,
+    result: Result<()>,
+    wrap: fn(Flight<S>) -> Op,
+) -> Option<Driven<S>> {
+    if ep.is_queued(req) {
+        if result.is_ok() {
+            flight.ended(result);
+            req.set_op(wrap(flight));
+            return None;
+        }
+        ep.unqueue(req);
+    }
+    Some(flight.completed(result, ep))
+}
+
 /// Whether the rest of a rendezvous goes as active messages after a lane operation ended with
 /// `error`: the lane may not do what it was chosen for, or it is lost and others are not.
 fn falls_back(ep: &Endpoint, error: Error) -> bool {

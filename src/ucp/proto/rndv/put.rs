@@ -337,18 +337,12 @@ pub fn completed(
     worker: &Worker,
     req: ReqRef,
     ep: &Rc<Endpoint>,
-    mut flight: Flight<Put>,
+    flight: Flight<Put>,
     result: Result<()>,
 ) {
-    if ep.is_queued(req) {
-        if result.is_ok() {
-            // Its turn comes when a lane has room.
-            flight.ended(result);
-            return req.set_op(Op::RndvPut(flight));
-        }
-        ep.unqueue(req);
+    if let Some(driven) = super::ended(req, ep, flight, result, Op::RndvPut) {
+        settle(worker, req, ep, driven);
     }
-    settle(worker, req, ep, flight.completed(result, ep));
 }
 
 /// Where a transport may write the payload of an `RNDV_PUT`.

@@ -184,18 +184,12 @@ pub fn completed(
     worker: &Worker,
     req: ReqRef,
     ep: &Rc<Endpoint>,
-    mut flight: Flight<Stream>,
+    flight: Flight<Stream>,
     result: Result<()>,
 ) {
-    if ep.is_queued(req) {
-        if result.is_ok() {
-            // Its turn comes when the lane has room.
-            flight.ended(result);
-            return req.set_op(Op::Stream(flight));
-        }
-        ep.unqueue(req);
+    if let Some(driven) = super::ended(req, ep, flight, result, Op::Stream) {
+        settle(worker, req, ep, driven);
     }
-    settle(worker, req, ep, flight.completed(result, ep));
 }
 
 /// `RNDV_DATA` as a whole message.

@@ -131,11 +131,11 @@ def said(ctx, name, headers, lib, arguments, under=(), more=(), limit=LIMIT, env
     return lines
 
 
-def same(name, arguments):
-    """What a program prints on ours it prints on genuine UCX."""
+def same(name, arguments, sets=("1.22.0", "1.13.1")):
+    """What a program prints on ours it prints on genuine UCX; it is compiled with each set of headers."""
     def body(ctx, tls):
-        base = said(ctx, name, "1.22.0", ctx.genuine, arguments)
-        for headers in ("1.22.0", "1.13.1"):
+        base = said(ctx, name, sets[0], ctx.genuine, arguments)
+        for headers in sets:
             ours = said(ctx, name, headers, ctx.lib, arguments)
             if ours != base:
                 odd = next((pair for pair in zip(ours, base) if pair[0] != pair[1]), (ours[len(base):], base[len(ours):]))
@@ -163,8 +163,47 @@ def alone(name, headers, arguments, **how):
     return body
 
 
+HEADERS = ("uct.h", "v2/uct_v2.h")
+# What every transport of a host refuses: these programs show that it does.
+REFUSED_BY_ALL = re.compile(r"uct_ep_(tag_\w+|get_short|get_device_ep|outstanding_purge|(put|get)_sgl_zcopy)|"
+                            r"uct_iface_(tag_\w+|accept|reject)|uct_md_(mem_attach|mem_elem_\w+|is_sockaddr_accessible)")
+
+
+def every_function():
+    """Each function of UCT's headers is used as it should be by one of the programs whose results are
+    held against genuine UCX, or is one of those that no transport has; and each is given nonsense."""
+    def body(ctx, tls):
+        declared, macros = set(), set()
+        for header in HEADERS:
+            with open(os.path.join(where.REPO, "include", "uct", "api", header)) as f:
+                text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.DOTALL)
+            declared |= set(re.findall(r"\b(uct_[a-z0-9_]+)\(", text))
+            macros |= set(re.findall(r"#define (uct_[a-z0-9_]+)\(", text))
+        declared -= macros
+
+        def called(*programs):
+            text = ""
+            for name in programs:
+                with open(os.path.join(SOURCES, name)) as f:
+                    text += f.read()
+            return set(re.findall(r"\b(uct_[a-z0-9_]+)\(", text))
+
+        if len(declared) < 100:
+            raise Failure(f"only {len(declared)} functions")
+        # That an endpoint can be made to fail, where genuine UCX refuses, is shown by bad.c.
+        unused = declared - called("uct.h", "pair.h", "ops.c", "kept.c", "more.c", "cm.c") - {"uct_ep_invalidate"}
+        unused = {name for name in unused if not REFUSED_BY_ALL.fullmatch(name)}
+        # What is released is a part of a message: there is no nonsense that isn't a crash.
+        untried = declared - called("bad.c", "refused.c") - {"uct_iface_release_desc"}
+        if unused or untried:
+            raise Failure(f"used by no program: {sorted(unused)}, given no nonsense: {sorted(untried)}")
+        ctx.note = f"{len(declared)} functions"
+
+    return body
+
+
 def tests():
-    found = []
+    found = [Test("uct every function is called", None, every_function())]
     for version in tools.BINARIES:
         found.append(Test(f"ucx_info {version} -d", None, info(version)))
         for tl in DEVICES:
@@ -172,18 +211,19 @@ def tests():
             found.append(Test(f"ucx_perftest {version} UCT {tl}, all", None, perftest(version, tl, CASES[tl]), smoke=False))
     for tl, device in DEVICES.items():
         found.append(Test(f"uct ops {tl}", None, same("ops", [tl, device])))
+        found.append(Test(f"uct more {tl}", None, same("more", [tl, device], ("ours",))))
         # The headers of `uct/api/v2` are not installed by the packages of genuine UCX.
         found.append(Test(f"uct bad {tl}", None, alone("bad", "ours", [tl, device])))
         found.append(Test(f"uct refused {tl}", None, alone("refused", "ours", [tl, device])))
         # Genuine UCX doesn't look at limits in a release build.
         found.append(Test(f"uct limits {tl}", None, alone("limits", "1.22.0", [tl, device])))
-        programs = ["ops", "bad", "refused", "limits"]
+        programs = ["ops", "more", "bad", "refused", "limits"]
         if tl != "cma":
             found.append(Test(f"uct kept {tl}", None, same("kept", [tl, device])))
             found.append(Test(f"uct kept {tl}, all", None, alone("kept", "1.13.1", [tl, device, "all"])))
             programs.append("kept")
         for name in programs:
-            headers = "ours" if name in ("bad", "refused") else "1.22.0"
+            headers = "ours" if name in ("more", "bad", "refused") else "1.22.0"
             found.append(Test(f"uct {name} {tl}, AddressSanitizer", None, alone(name, headers, [tl, device], **ASAN),
                               smoke=name == "bad" and tl in ("sysv", "tcp")))
             found.append(Test(f"uct {name} {tl}, valgrind", None, alone(name, headers, [tl, device], **VALGRIND), smoke=False))
@@ -191,7 +231,7 @@ def tests():
         found.append(Test(f"uct sleeps {tl}", None, same("sleeps", [tl, DEVICES[tl]])))
         found.append(Test(f"uct sleeps {tl}, long", None, alone("sleeps", "1.22.0", [tl, DEVICES[tl], "3000"], limit=300), smoke=False))
     # Genuine UCX 1.22.0 never tells a client of a refusal that comes late.
-    found.append(Test("uct cm", None, alone("cm", "1.22.0", [])))
+    found.append(Test("uct cm", None, alone("cm", "ours", [])))
     for test in found:
-        test.light = test.name.startswith(("uct ops", "uct bad", "uct refused", "uct limits", "uct kept"))
+        test.light = test.name.startswith(("uct ops", "uct more", "uct bad", "uct refused", "uct limits", "uct kept"))
     return found

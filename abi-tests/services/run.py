@@ -199,6 +199,10 @@ def test_values_sockets_events_and_topology():
     says_the_same("system.c", 150)
 
 
+def test_what_programs_import():
+    says_the_same("imports.c", 15)
+
+
 def test_the_tree_of_objects():
     says_the_same("vfs.c", 80)
 

@@ -248,6 +248,17 @@ static void topology(void)
     printf(", another: %d, %zu\n", same != device, (size_t)ucs_topo_sys_device_get_user_value(same));
     printf("node %s", name(ucs_topo_sys_device_set_numa_node(device, 0)));
     printf(" %d\n", ucs_topo_sys_device_get_numa_node(device));
+    printf("reaches %d, what isn't there %d, unknown %d\n", ucs_topo_is_reachable(device, same), ucs_topo_is_reachable(device, 99),
+           ucs_topo_is_reachable(UCS_SYS_DEVICE_ID_UNKNOWN, same));
+    printf("a second path %s", name(ucs_topo_sys_device_set_sys_dev_aux(device, same)));
+    printf(", of what isn't there %s", name(ucs_topo_sys_device_set_sys_dev_aux(99, same)));
+    printf(", to memory %s", name(ucs_topo_sys_device_enable_aux_path(same)));
+    printf(", that isn't there %s\n", name(ucs_topo_sys_device_enable_aux_path(99)));
+    /* They have no bridge in common, so it leads nowhere. */
+    printf("reaches %d, siblings %d %d %d\n", ucs_topo_is_reachable(device, same), ucs_topo_is_sibling(device, same),
+           ucs_topo_is_sibling(99, same), ucs_topo_is_sibling(UCS_SYS_DEVICE_ID_UNKNOWN, UCS_SYS_DEVICE_ID_UNKNOWN));
+    printf("has one %d %d\n", ucs_topo_device_has_sibling(device), ucs_topo_device_has_sibling(99));
+    distance("by either path", device, same);
 }
 
 static ucs_status_t far(ucs_sys_device_t a, ucs_sys_device_t b, ucs_sys_dev_distance_t *distance)

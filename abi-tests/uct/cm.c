@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <uct/api/v2/uct_v2.h>
 
 static uct_worker_h worker;
 static uct_cm_h cm;
@@ -109,6 +110,21 @@ static void accept_it(void)
     MUST(uct_ep_create(&params, &server_ep));
 }
 
+/* Both ends know both addresses. */
+static void addresses(const struct sockaddr_in *listening)
+{
+    uct_ep_attr_t of_client = {.field_mask = UCT_EP_ATTR_FIELD_LOCAL_SOCKADDR | UCT_EP_ATTR_FIELD_REMOTE_SOCKADDR};
+    uct_ep_attr_t of_server = of_client;
+    MUST(uct_ep_query(client_ep, &of_client));
+    MUST(uct_ep_query(server_ep, &of_server));
+    struct sockaddr_in *mine = (void *)&of_client.local_address, *its = (void *)&of_client.remote_address;
+    struct sockaddr_in *server = (void *)&of_server.local_address, *seen = (void *)&of_server.remote_address;
+    HOLDS(its->sin_port == listening->sin_port && its->sin_addr.s_addr == listening->sin_addr.s_addr);
+    HOLDS(server->sin_port == its->sin_port && server->sin_addr.s_addr == its->sin_addr.s_addr);
+    HOLDS(seen->sin_port == mine->sin_port && seen->sin_addr.s_addr == mine->sin_addr.s_addr);
+    printf("addresses: ok\n");
+}
+
 #define PROGRESS uct_worker_progress(worker)
 
 int main(void)
@@ -155,6 +171,7 @@ int main(void)
     MUST(uct_cm_client_ep_conn_notify(client_ep));
     WAIT_FOR("notification", notified == 1, PROGRESS);
     printf("server notified: %s\n", name(last));
+    addresses(&addr);
     MUST(uct_ep_disconnect(client_ep, 0));
     WAIT_FOR("end at the server", server_ends == 1, PROGRESS);
     MUST(uct_ep_disconnect(server_ep, 0));

@@ -60,6 +60,8 @@ static void memory(domain_t *d)
     FAILS(uct_rkey_compare(d->component, 0, 0, &compare, NULL));
     FAILS(uct_md_mem_elem_pack(NULL, NULL, 0, elem));
     FAILS(uct_md_mem_elem_pack(d->md, NULL, 0, elem));
+    uct_md_mem_elem_release(d->md, elem);
+    uct_md_mem_elem_release(NULL, NULL);
     FAILS(uct_md_query_tl_resources(NULL, &list, &n));
     FAILS(uct_md_query_tl_resources(d->md, NULL, &n));
     FAILS(uct_md_query_tl_resources(d->md, &list, NULL));
@@ -108,6 +110,12 @@ static void operations(end_t *a, uct_ep_h ep)
     FAILS(uct_ep_get_device_ep(NULL, &device));
     FAILS(uct_ep_put_sgl_zcopy(ep, buffers, lengths, memhs, remote, rkeys, NULL, NULL, 0, &comp));
     FAILS(uct_ep_put_sgl_zcopy(ep, NULL, lengths, memhs, remote, rkeys, NULL, NULL, 1, &comp));
+    IS(uct_ep_put_sgl_zcopy(ep, buffers, lengths, memhs, remote, rkeys, NULL, NULL, 1, &comp), UCS_ERR_UNSUPPORTED);
+    IS(uct_ep_get_sgl_zcopy(ep, buffers, lengths, memhs, remote, rkeys, NULL, NULL, 1, &comp), UCS_ERR_UNSUPPORTED);
+    FAILS(uct_ep_get_sgl_zcopy(NULL, buffers, lengths, memhs, remote, rkeys, NULL, NULL, 1, &comp));
+    uct_ep_outstanding_purge_params_t purge = {.field_mask = 0};
+    IS(uct_ep_outstanding_purge(ep, &purge), UCS_ERR_UNSUPPORTED);
+    FAILS(uct_ep_outstanding_purge(NULL, &purge));
     FAILS(uct_ep_connect_to_ep_v2(NULL, NULL, NULL, NULL));
     FAILS(uct_ep_connect_to_ep_v2(ep, NULL, NULL, NULL));
     FAILS(uct_ep_connect(ep, NULL));

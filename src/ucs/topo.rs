@@ -88,6 +88,20 @@ struct Device {
     name_priority: u32,
     /// -1 where it is not known.
     numa_node: i16,
+    role: Role,
+    /// The device that it belongs together with, [`UNKNOWN`] if there is none.
+    sibling: u8,
+}
+
+/// What a device is to another of the same card: a network adapter may reach the memory of a GPU beside it
+/// by a second function of its own, on the GPU's side of the bus.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Role {
+    Alone,
+    /// Its memory can be reached by a second path.
+    Memory,
+    /// Reaches such memory through this other device.
+    Reaches(u8),
 }
 
 static DEVICES: RwLock<Vec<Device>> = RwLock::new(Vec::new());
@@ -120,6 +134,8 @@ pub fn find(bus_id: BusId, user_value: usize) -> Result<u8> {
         earlier: Vec::new(),
         name_priority: 0,
         numa_node: node.and_then(|text| text.trim().parse().ok()).unwrap_or(-1),
+        role: Role::Alone,
+        sibling: UNKNOWN,
     });
     Ok(number)
 }
@@ -179,8 +195,117 @@ pub fn set_numa_node(number: u8, node: i16) -> Result<()> {
     with(number, |device| device.numa_node = node)
 }
 
-/// The distance of two devices, by their places in the tree of buses and by `UCX_DISTANCE_*`.
+/// From now on a device reaches memory through another one, where that shares a bridge with the memory.
+pub fn set_aux(number: u8, aux: u8) -> Result<()> {
+    let mut devices = DEVICES.write();
+    let device = devices.get_mut(usize::from(number)).ok_or(Error::NoElem)?;
+    device.role = Role::Reaches(aux);
+    for memory in 0..devices.len() {
+        join(&mut devices, usize::from(number), memory, under_one_bridge);
+    }
+    Ok(())
+}
+
+/// The memory of a device may be reached by a second path from now on.
+pub fn enable_aux_path(number: u8) -> Result<()> {
+    let mut devices = DEVICES.write();
+    let memory = devices.get_mut(usize::from(number)).ok_or(Error::NoElem)?;
+    memory.role = Role::Memory;
+    // The first that fits is the one.
+    let _ = (0..devices.len())
+        .find(|at| join(&mut devices, *at, usize::from(number), under_one_bridge));
+    Ok(())
+}
+
+/// Makes siblings of a device and a memory that it reaches by a second path, if they are such.
+fn join(
+    devices: &mut [Device],
+    at: usize,
+    memory: usize,
+    together: fn(&BusId, &BusId) -> bool,
+) -> bool {
+    let (Some(Role::Reaches(aux)), Some(Role::Memory)) = (
+        devices.get(at).map(|device| device.role),
+        devices.get(memory).map(|device| device.role),
+    ) else {
+        return false;
+    };
+    let fits = match (devices.get(usize::from(aux)), devices.get(memory)) {
+        (Some(aux), Some(memory)) => together(&aux.bus_id, &memory.bus_id),
+        _ => false,
+    };
+    let (Ok(at_number), Ok(memory_number)) = (u8::try_from(at), u8::try_from(memory)) else {
+        return false;
+    };
+    if let (true, Some(device)) = (fits, devices.get_mut(at)) {
+        device.sibling = memory_number;
+        if let Some(memory) = devices.get_mut(memory) {
+            memory.sibling = at_number;
+        }
+    }
+    fits
+}
+
+/// Two places below the same bridge that is not the root of a bus.
+fn under_one_bridge(a: &BusId, b: &BusId) -> bool {
+    match (a == b, a.sysfs(), b.sysfs()) {
+        (false, Some(a), Some(b)) => {
+            let (a, b) = (a.to_string_lossy(), b.to_string_lossy());
+            matches!(meeting(&a, &b), Meeting::Bridge)
+        }
+        _ => false,
+    }
+}
+
+/// 1 if a device reaches the memory of another. It doesn't where it has a second path, but this memory's
+/// second path is that of some other device.
+pub fn is_reachable(number: u8, memory: u8) -> bool {
+    let devices = DEVICES.read();
+    match (
+        devices.get(usize::from(number)),
+        devices.get(usize::from(memory)),
+    ) {
+        (Some(device), Some(memory)) => {
+            memory.sibling == UNKNOWN
+                || !matches!(device.role, Role::Reaches(_))
+                || memory.sibling == number
+        }
+        _ => true,
+    }
+}
+
+/// Whether a device has a second path to the memory of another.
+pub fn is_sibling(number: u8, memory: u8) -> bool {
+    number != UNKNOWN && with(memory, |memory| memory.sibling) == Ok(number)
+}
+
+/// Whether a device has such a path, or is reached by one.
+pub fn has_sibling(number: u8) -> bool {
+    with(number, |device| device.sibling).is_ok_and(|sibling| sibling != UNKNOWN)
+}
+
+/// The second device of the one that reaches, the memory of the other: the ends of a second path, if these
+/// two have one.
+fn second_path(a: u8, b: u8) -> Option<(u8, u8)> {
+    let role = |number| with(number, |device| device.role);
+    match (role(a), role(b)) {
+        (Ok(Role::Reaches(aux)), Ok(Role::Memory)) => Some((aux, b)),
+        (Ok(Role::Memory), Ok(Role::Reaches(aux))) => Some((a, aux)),
+        _ => None,
+    }
+}
+
+/// The distance of two devices, by their places in the tree of buses and by `UCX_DISTANCE_*`: the shorter
+/// one where there are two paths.
 pub fn distance(a: u8, b: u8) -> Distance {
+    let first = by_bus(a, b);
+    match second_path(a, b).map(|(a, b)| by_bus(a, b)) {
+        Some(second) if second.bandwidth > first.bandwidth => second,
+        _ => first,
+    }
+}
+
+fn by_bus(a: u8, b: u8) -> Distance {
     let (Ok(id_a), Ok(id_b)) = (bus_id(a), bus_id(b)) else {
         return NEAR;
     };
@@ -197,20 +322,36 @@ pub fn distance(a: u8, b: u8) -> Distance {
 
 const MB: f64 = 1024.0 * 1024.0;
 
-fn by_path(a: &str, b: &str, same_node: bool) -> Distance {
+/// Where the paths of two devices part.
+enum Meeting {
+    /// At the root of the tree.
+    Root,
+    /// At a host bridge, and not a switch below it.
+    HostBridge,
+    /// Further down.
+    Bridge,
+}
+
+fn meeting(a: &str, b: &str) -> Meeting {
     let common = a
         .get(..strings::common_parent(a.as_bytes(), b.as_bytes()))
         .unwrap_or("");
-    let steps = strings::path_distance(a.as_bytes(), b.as_bytes()).max(1) as f64;
-    let below = common.strip_prefix("/sys/devices").unwrap_or("/");
-    let (key, automatic) = match below {
-        "" if same_node => ("node", 17_000.0 * MB),
-        "" => ("sys", 220.0 * MB),
-        // A host bridge, and not a switch below it.
-        _ if below.starts_with("/pci") && !below.trim_start_matches('/').contains('/') => {
-            ("phb", (3_500.0 * MB).min(19_200.0 * MB / steps))
+    match common.strip_prefix("/sys/devices").unwrap_or("/") {
+        "" => Meeting::Root,
+        below if below.starts_with("/pci") && !below.trim_start_matches('/').contains('/') => {
+            Meeting::HostBridge
         }
-        _ => return NEAR,
+        _ => Meeting::Bridge,
+    }
+}
+
+fn by_path(a: &str, b: &str, same_node: bool) -> Distance {
+    let steps = strings::path_distance(a.as_bytes(), b.as_bytes()).max(1) as f64;
+    let (key, automatic) = match meeting(a, b) {
+        Meeting::Root if same_node => ("node", 17_000.0 * MB),
+        Meeting::Root => ("sys", 220.0 * MB),
+        Meeting::HostBridge => ("phb", (3_500.0 * MB).min(19_200.0 * MB / steps)),
+        Meeting::Bridge => return NEAR,
     };
     let config = Config::global();
     Distance {
@@ -273,6 +414,38 @@ mod tests {
         assert_eq!(bus_id(200), Err(Error::NoElem));
         assert_eq!((name(200), name(UNKNOWN)), (c"<invalid>", c"<unknown>"));
         assert_eq!(distance(first, UNKNOWN), NEAR);
+    }
+
+    fn device(role: Role) -> Device {
+        Device {
+            bus_id: BusId::parse("3b:00.1").expect("a bus id"),
+            user_value: NO_USER_VALUE,
+            name: c"",
+            earlier: Vec::new(),
+            name_priority: 0,
+            numa_node: -1,
+            role,
+            sibling: UNKNOWN,
+        }
+    }
+
+    #[test]
+    fn second_paths() {
+        let mut devices = [
+            device(Role::Reaches(1)),
+            device(Role::Alone),
+            device(Role::Memory),
+        ];
+        assert!(!join(&mut devices, 0, 2, |_, _| false));
+        assert!(!join(&mut devices, 1, 2, |_, _| true), "no second device");
+        assert!(!join(&mut devices, 0, 1, |_, _| true), "no memory");
+        assert_eq!((devices[0].sibling, devices[2].sibling), (UNKNOWN, UNKNOWN));
+        assert!(join(&mut devices, 0, 2, |_, _| true));
+        assert_eq!((devices[0].sibling, devices[2].sibling), (2, 0));
+        let meets = |a, b| matches!(meeting(a, b), Meeting::Bridge);
+        assert!(meets("/sys/devices/pci0000:00/s/a", "/sys/devices/pci0000:00/s/b"));
+        assert!(!meets("/sys/devices/pci0000:00/a", "/sys/devices/pci0000:00/b"));
+        assert!(!meets("/sys/devices/pci0000:00/a", "/sys/devices/pci0000:80/b"));
     }
 
     #[test]

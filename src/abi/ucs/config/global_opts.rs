@@ -137,11 +137,20 @@ pub unsafe extern "C" fn ucs_global_opts_get_value(
     Status::OK
 }
 
-/// Copies the global options.
+/// Copies the global options: as much of `ucs_global_opts` as there is in the caller's version.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_global_opts_clone(dst: *mut c_void) -> ucs_status_t {
-    let _ = dst;
-    NOT_IMPLEMENTED
+    if dst.is_null() {
+        return Error::InvalidParam.into();
+    }
+    let size = match super::parser::built_for_1_22() {
+        true => size_of::<ucs_global_opts_t>(),
+        false => size_of::<ucs_global_opts_mirror>(),
+    };
+    // SAFETY: an executable that carries the object has it in the size of its headers, and the caller
+    // gives a struct of these; else both have at least the smallest size, which is that of ours.
+    unsafe { dst.cast::<u8>().copy_from(ucs_global_opts.get().cast::<u8>(), size) };
+    Status::OK
 }
 
 /// Frees the global options.

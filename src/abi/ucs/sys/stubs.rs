@@ -1,6 +1,7 @@
 //! `ucs/sys/stubs.h`.
 
 use crate::abi::prelude::*;
+use crate::ucs::log;
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_empty_function() {}
@@ -85,10 +86,20 @@ pub unsafe extern "C" fn ucs_empty_function_return_busy() -> ucs_status_t {
     Error::Busy.into()
 }
 
+/// Ends the process: for what must never be called.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_empty_function_do_assert() -> c_int {
-    0
+    must_not_be_called()
 }
 
+/// Ends the process: for what must never be called.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ucs_empty_function_do_assert_void() {}
+pub unsafe extern "C" fn ucs_empty_function_do_assert_void() {
+    must_not_be_called()
+}
+
+fn must_not_be_called() -> ! {
+    log::print_compact("Assertion failed: a function was called that must not be called");
+    log::flush();
+    std::process::abort()
+}

@@ -302,6 +302,6 @@ pub unsafe extern "C" fn ucs_config_are_all_allow_lists_empty(
 }
 
 /// Whether the executable carries a copy of `ucs_global_opts` in the size that it has in 1.22.
-fn built_for_1_22() -> bool {
+pub(crate) fn built_for_1_22() -> bool {
     crate::sys::symbols::size_at(ucs_global_opts.get() as usize).is_some_and(|size| size >= 448)
 }

@@ -365,8 +365,9 @@ pub unsafe extern "C" fn ucs_topo_sys_device_set_sys_dev_aux(
     sys_dev: ucs_sys_device_t,
     sys_dev_aux: ucs_sys_device_t,
 ) -> ucs_status_t {
-    let _ = (sys_dev, sys_dev_aux);
-    NOT_IMPLEMENTED
+    topo::set_aux(sys_dev, sys_dev_aux)
+        .map_err(|_| Error::InvalidParam)
+        .into()
 }
 
 /// Lets the path through the second device be used.
@@ -374,8 +375,9 @@ pub unsafe extern "C" fn ucs_topo_sys_device_set_sys_dev_aux(
 pub unsafe extern "C" fn ucs_topo_sys_device_enable_aux_path(
     sys_dev: ucs_sys_device_t,
 ) -> ucs_status_t {
-    let _ = sys_dev;
-    NOT_IMPLEMENTED
+    topo::enable_aux_path(sys_dev)
+        .map_err(|_| Error::InvalidParam)
+        .into()
 }
 
 /// 1 if devices can reach each other.
@@ -384,9 +386,7 @@ pub unsafe extern "C" fn ucs_topo_is_reachable(
     sys_dev: ucs_sys_device_t,
     sys_dev_mem: ucs_sys_device_t,
 ) -> c_int {
-    let _ = (sys_dev, sys_dev_mem);
-    // No device has a second path yet, so none needs one.
-    1
+    topo::is_reachable(sys_dev, sys_dev_mem).into()
 }
 
 /// 1 if devices are parts of one.
@@ -395,15 +395,13 @@ pub unsafe extern "C" fn ucs_topo_is_sibling(
     sys_dev: ucs_sys_device_t,
     sys_dev_mem: ucs_sys_device_t,
 ) -> c_int {
-    let _ = (sys_dev, sys_dev_mem);
-    0
+    topo::is_sibling(sys_dev, sys_dev_mem).into()
 }
 
 /// 1 if a device is a part of one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucs_topo_device_has_sibling(sys_dev: ucs_sys_device_t) -> c_int {
-    let _ = sys_dev;
-    0
+    topo::has_sibling(sys_dev).into()
 }
 
 /// Number of devices.

@@ -9,6 +9,7 @@ Needs the libraries of `make`, Debian's libucx-dev, and UCX 1.22.0 under $UCX_RS
 import argparse
 import functools
 import itertools
+import json
 import os
 import re
 import shutil
@@ -377,6 +378,17 @@ class Tests:
                 check((root / "opt/ucx" / relative).exists(), f"{relative} is not installed")
         pc = (root / "opt/ucx/lib/pkgconfig/ucx.pc").read_text()
         check("\nprefix=/opt/ucx\n" in f"\n{pc}", pc)
+
+    def test_installed_programs(self):
+        """They find the libraries that they are installed with, wherever that is."""
+        root = self.install("PREFIX=/opt/ucx", "LIBDIR=/opt/ucx/lib") / "opt/ucx"
+        said = run(root / "bin/ucx_info", "-v")
+        path = re.search(r"Library path: (\S+)", said)
+        check(path and Path(path[1]).resolve() == (root / "lib/libucp.so.0").resolve(), said)
+        check("not part of this build" in run(root / "bin/ucx_info", "--why"), "--why gives no reason")
+        json.loads(run(root / "bin/ucx_info", "-d", "--json"))
+        said = run(root / "bin/ucx_perftest", "-l", "-t", "tag_lat", "-n", "1000", "-w", "10", "-f")
+        check(re.search(r"^\s*1000\s", said, re.M), said)
 
     def test_ldconfig(self):
         """ldconfig makes no link of a link-time library."""

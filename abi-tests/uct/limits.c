@@ -2,6 +2,8 @@
  * limits TRANSPORT DEVICE */
 #include "pair.h"
 
+#include <poll.h>
+
 enum { LARGE = 64 << 20 };
 
 static unsigned char *data, *want;
@@ -195,6 +197,31 @@ static void registrations(void)
     if (limit + 1) REFUSED(uct_md_mem_reg(domain.md, data, limit + 1, 0, &memh));
 }
 
+/* Events that are offered come. */
+static void events(void)
+{
+    uint64_t offered = peer->attr.cap.event_flags;
+    uint64_t header = 3;
+    ucs_status_t s;
+    int fd;
+
+    if (!(offered & UCT_IFACE_FLAG_EVENT_FD) || !(offered & UCT_IFACE_FLAG_EVENT_RECV) || !FLAG(AM_SHORT)) {
+        is("no descriptor where none is offered", uct_iface_event_fd_get(peer->iface, &fd) < 0, !(offered & UCT_IFACE_FLAG_EVENT_FD));
+        return;
+    }
+    MUST(uct_iface_event_fd_get(peer->iface, &fd));
+    /* The first one may have to wait for the connection, which takes progress. */
+    if (!WORKS(uct_ep_am_short(ep, ID, header, NULL, 0))) return;
+    comes("first message", &header, 8, NULL, 0);
+    for (int round = 0; round < 10; round++) {
+        WAIT_FOR("arming", (s = uct_iface_event_arm(peer->iface, UCT_EVENT_RECV)) != UCS_ERR_BUSY, uct_worker_progress(peer->worker));
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        if (!is("armed", s, UCS_OK) || !WORKS(uct_ep_am_short(ep, ID, header, NULL, 0))) return;
+        is("the descriptor is readable", poll(&p, 1, 10000), 1);
+        comes("message that was slept for", &header, 8, NULL, 0);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3) DIE("usage: limits TRANSPORT DEVICE");
@@ -203,6 +230,7 @@ int main(int argc, char **argv)
     fill(data, LARGE, 1);
     MUST(uct_iface_set_am_handler(peer->iface, ID, on_large, NULL, 0));
     registrations();
+    events();
     if (FLAG(AM_SHORT)) shorts();
     if (FLAG(AM_BCOPY)) copied();
     if (FLAG(AM_ZCOPY)) zero_copies();

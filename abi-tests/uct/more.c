@@ -192,6 +192,11 @@ static void the_interface(const char *tl)
     printf("interface: lists of %zu, further flags %lx\n", attr.max_put_sgl_zcopy_count, (unsigned long)attr.cap.flags);
     printf("attributes: iface addresses %d, device addresses %d, %u paths or more\n", a.attr.iface_addr_len > 0,
            a.attr.device_addr_len > 0, a.attr.dev_num_paths > 0);
+    /* The processor's own copies end at once: what they tell of events is free. */
+    uint64_t events = peer == &b && FLAG(AM_SHORT) ? a.attr.cap.event_flags : 0;
+    printf("flags %lx, events %lx, atomics %lx %lx %lx %lx\n", (unsigned long)a.attr.cap.flags, (unsigned long)events,
+           (unsigned long)a.attr.cap.atomic32.op_flags, (unsigned long)a.attr.cap.atomic32.fop_flags,
+           (unsigned long)a.attr.cap.atomic64.op_flags, (unsigned long)a.attr.cap.atomic64.fop_flags);
     MUST(uct_iface_set_am_tracer(a.iface, no_trace, NULL));
     MUST(uct_iface_set_am_tracer(a.iface, NULL, NULL));
     uct_iface_progress_disable(a.iface, UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);

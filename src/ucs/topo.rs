@@ -443,9 +443,18 @@ mod tests {
         assert!(join(&mut devices, 0, 2, |_, _| true));
         assert_eq!((devices[0].sibling, devices[2].sibling), (2, 0));
         let meets = |a, b| matches!(meeting(a, b), Meeting::Bridge);
-        assert!(meets("/sys/devices/pci0000:00/s/a", "/sys/devices/pci0000:00/s/b"));
-        assert!(!meets("/sys/devices/pci0000:00/a", "/sys/devices/pci0000:00/b"));
-        assert!(!meets("/sys/devices/pci0000:00/a", "/sys/devices/pci0000:80/b"));
+        assert!(meets(
+            "/sys/devices/pci0000:00/s/a",
+            "/sys/devices/pci0000:00/s/b"
+        ));
+        assert!(!meets(
+            "/sys/devices/pci0000:00/a",
+            "/sys/devices/pci0000:00/b"
+        ));
+        assert!(!meets(
+            "/sys/devices/pci0000:00/a",
+            "/sys/devices/pci0000:80/b"
+        ));
     }
 
     #[test]

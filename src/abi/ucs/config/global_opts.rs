@@ -149,7 +149,10 @@ pub unsafe extern "C" fn ucs_global_opts_clone(dst: *mut c_void) -> ucs_status_t
     };
     // SAFETY: an executable that carries the object has it in the size of its headers, and the caller
     // gives a struct of these; else both have at least the smallest size, which is that of ours.
-    unsafe { dst.cast::<u8>().copy_from(ucs_global_opts.get().cast::<u8>(), size) };
+    unsafe {
+        dst.cast::<u8>()
+            .copy_from(ucs_global_opts.get().cast::<u8>(), size)
+    };
     Status::OK
 }
 

@@ -163,7 +163,7 @@ def alone(name, headers, arguments, **how):
     return body
 
 
-HEADERS = ("uct.h", "v2/uct_v2.h")
+HEADERS = ("uct.h", "tl.h", "v2/uct_v2.h")
 # What every transport of a host refuses: these programs show that it does.
 REFUSED_BY_ALL = re.compile(r"uct_ep_(tag_\w+|get_short|get_device_ep|outstanding_purge|(put|get)_sgl_zcopy)|"
                             r"uct_iface_(tag_\w+|accept|reject)|uct_md_(mem_attach|mem_elem_\w+|is_sockaddr_accessible)")

@@ -136,7 +136,8 @@ static void options(void)
     printf("set %s", said(ucs_global_opts_set_value("LOG_LEVEL", "error")));
     ucs_global_opts_get_value("LOG_LEVEL", text, sizeof text);
     printf(", level %d %s, of the copy %d\n", ucs_global_opts.log_component.log_level, text, copy.log_component.log_level);
-    printf("set to nonsense %s", said(ucs_global_opts_set_value("LOG_LEVEL", "loud")));
+    ucs_status_t loud = ucs_global_opts_set_value("LOG_LEVEL", "loud");
+    printf("set to nonsense %s", said(loud));
     printf(", what isn't there %s %s\n", said(ucs_global_opts_set_value("NOTHING", "1")), said(ucs_global_opts_get_value("NOTHING", text, sizeof text)));
     printf("set back %s\n", said(ucs_global_opts_set_value("LOG_LEVEL", "warn")));
 }

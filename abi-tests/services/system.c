@@ -250,10 +250,10 @@ static void topology(void)
     printf(" %d\n", ucs_topo_sys_device_get_numa_node(device));
     printf("reaches %d, what isn't there %d, unknown %d\n", ucs_topo_is_reachable(device, same), ucs_topo_is_reachable(device, 99),
            ucs_topo_is_reachable(UCS_SYS_DEVICE_ID_UNKNOWN, same));
-    printf("a second path %s", name(ucs_topo_sys_device_set_sys_dev_aux(device, same)));
-    printf(", of what isn't there %s", name(ucs_topo_sys_device_set_sys_dev_aux(99, same)));
-    printf(", to memory %s", name(ucs_topo_sys_device_enable_aux_path(same)));
-    printf(", that isn't there %s\n", name(ucs_topo_sys_device_enable_aux_path(99)));
+    ucs_status_t path = ucs_topo_sys_device_set_sys_dev_aux(device, same), no_path = ucs_topo_sys_device_set_sys_dev_aux(99, same);
+    ucs_status_t memory = ucs_topo_sys_device_enable_aux_path(same), no_memory = ucs_topo_sys_device_enable_aux_path(99);
+    printf("a second path %s, of what isn't there %s", name(path), name(no_path));
+    printf(", to memory %s, that isn't there %s\n", name(memory), name(no_memory));
     /* They have no bridge in common, so it leads nowhere. */
     printf("reaches %d, siblings %d %d %d\n", ucs_topo_is_reachable(device, same), ucs_topo_is_sibling(device, same),
            ucs_topo_is_sibling(99, same), ucs_topo_is_sibling(UCS_SYS_DEVICE_ID_UNKNOWN, UCS_SYS_DEVICE_ID_UNKNOWN));

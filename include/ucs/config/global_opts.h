@@ -94,7 +94,9 @@ ucs_status_t ucs_global_opts_set_value(const char *name, const char *value);
 /** Value of one global option as text of at most `max` bytes. */
 ucs_status_t ucs_global_opts_get_value(const char *name, char *value, size_t max);
 
-/** Copies the global options. */
+/**
+ * Copies the global options: as much of `ucs_global_opts` as there is in the caller's version.
+ */
 ucs_status_t ucs_global_opts_clone(void *dst);
 
 /** Frees the global options. */

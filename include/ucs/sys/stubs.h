@@ -49,8 +49,10 @@ ssize_t ucs_empty_function_return_bc_ep_timeout(void);
 
 ucs_status_t ucs_empty_function_return_busy(void);
 
+/** Ends the process: for what must never be called. */
 int ucs_empty_function_do_assert(void);
 
+/** Ends the process: for what must never be called. */
 void ucs_empty_function_do_assert_void(void);
 
 #ifdef __cplusplus

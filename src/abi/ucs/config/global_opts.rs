@@ -127,11 +127,15 @@ pub unsafe extern "C" fn ucs_global_opts_get_value(
             return Error::NoElem.into();
         };
         let set = Config::global().text(&name);
-        let printed = entry
-            .var
-            .kind
-            .canonical(set)
-            .unwrap_or_else(|| set.to_owned());
+        let printed = match name == "LOG_LEVEL" {
+            // It may have been changed since.
+            true => log::level().name().to_owned(),
+            false => entry
+                .var
+                .kind
+                .canonical(set)
+                .unwrap_or_else(|| set.to_owned()),
+        };
         text::write(value, max, printed.as_bytes());
     }
     Status::OK

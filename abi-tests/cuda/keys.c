@@ -52,26 +52,34 @@ static void keep_serving(void)
     give(&c, 1);
 }
 
-/* Sends what is asked for, whatever becomes of it. */
+/* What is to be sent, and which call of the sender's driver fails meanwhile. */
+struct order {
+    int which;
+    uint64_t nth;
+};
+
+/* Sends what is asked for, whatever becomes of it, and tells whether a fault had still to come. */
 static void keep_sending(void)
 {
-    for (int i;;) {
-        take_either(fd, &i, sizeof i, 1);
-        if (i < 0) return;
-        i = settled(ucp_tag_send_nbx(A.ep, (void *)memory[i].at, SIZE, 7, &plain));
-        give(&i, sizeof i);
+    for (struct order o;;) {
+        take_either(fd, &o, sizeof o, 1);
+        if (o.which < 0) return;
+        if (o.nth) cudasim_fail("*!", o.nth, 999);
+        settled(ucp_tag_send_nbx(A.ep, (void *)memory[o.which].at, SIZE, 7, &plain));
+        int left = cudasim_heal() != 0;
+        give(&left, sizeof left);
     }
 }
 
 /* A key that outlives its endpoint, and what messages have opened, are looked at when all is over. */
-static int is_late(const char *part) { return !strcmp(part, "alive") || !strcmp(part, "fail_messages"); }
+static int is_late(const char *part) { return !strcmp(part, "alive") || !strncmp(part, "fail_", 5); }
 
 static void owner(const char *part)
 {
     serve();
     before = free_memory();
     for (int i = 0; i < KEYS; i++) offer(i, i);
-    if (!strcmp(part, "fail_messages")) keep_sending();
+    if (!strcmp(part, "fail_receiving") || !strcmp(part, "fail_sending")) keep_sending();
     keep_serving();
     if (!strcmp(part, "again")) {
         /* The same address, other contents, under the reader's nose. */
@@ -299,28 +307,30 @@ static void fail_each(CUdeviceptr to)
     HOLDS(errors > 0 && nth > 5);
 }
 
-/* The same for messages, which the other process sends as long as it is asked to. */
-static void fail_messages(CUdeviceptr to)
+/* The same for messages, which the other process sends as long as it is asked to: on either side. */
+static void fail_messages(CUdeviceptr to, int sender)
 {
     uint64_t nth = 1;
     for (int left = 0; !left; nth++) {
-        int i = nth % KEYS;
+        struct order o = {.which = nth % KEYS, .nth = sender ? nth : 0};
         ucs_status_ptr_t r = ucp_tag_recv_nbx(A.w, (void *)to, SIZE, 7, ALL, &plain);
-        cudasim_fail("*!", nth, 999);
-        give(&i, sizeof i);
+        if (!sender) cudasim_fail("*!", nth, 999);
+        give(&o, sizeof o);
         ucs_status_t s = settled(r);
         left = cudasim_heal() != 0;
+        int senders;
+        take_either(fd, &senders, sizeof senders, 1);
+        if (sender) left = senders;
         errors += s != UCS_OK;
+        if (left && s != UCS_OK) DIE("nothing fails, but: %s", name(s));
         if (s == UCS_OK) {
             CU(cuMemcpyDtoH_v2(host, to, SIZE));
-            if (!same(host, SIZE, i)) DIE("call %lu fails: wrong bytes", (unsigned long)nth);
+            if (!same(host, SIZE, o.which)) DIE("call %lu fails: wrong bytes", (unsigned long)nth);
         }
-        int sent;
-        take_either(fd, &sent, sizeof sent, 1);
     }
-    give(&(int){-1}, sizeof(int));
+    give(&(struct order){.which = -1}, sizeof(struct order));
     printf("%lu calls failed, %d messages ended with an error\n", (unsigned long)nth - 2, errors);
-    HOLDS(nth > 5);
+    HOLDS(nth > 3);
 }
 
 /* Every call of the driver that either library makes for a key or a copy. */
@@ -373,7 +383,8 @@ static void reader(const char *part)
     else if (!strcmp(part, "put")) put(to);
     else if (!strcmp(part, "count")) count(to);
     else if (!strcmp(part, "fail_each")) fail_each(to);
-    else if (!strcmp(part, "fail_messages")) fail_messages(to);
+    else if (!strcmp(part, "fail_receiving")) fail_messages(to, 0);
+    else if (!strcmp(part, "fail_sending")) fail_messages(to, 1);
     else if (!strcmp(part, "threads")) many_threads();
     else if (!strcmp(part, "again")) again(to);
     else if (!strcmp(part, "alive")) {

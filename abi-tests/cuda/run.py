@@ -472,12 +472,16 @@ def test_keys_through_uct(room):
 
 
 def keys_survive_faults(room, kinds):
-    """Each of the driver's calls for a key fails once, or for a message that is read where it is:
-    nothing stays open, and the next try works."""
+    """Each of the driver's calls for a key fails once, or for a message that is read or written where it
+    is, on either side: nothing stays open, and the next try works."""
     program = room.program("keys")
     for kind in kinds:
-        for part in ("fail_each", "fail_messages"):
-            keys(room, program, part, 1, kind, UCX_LOG_LEVEL="fatal", **(FABRIC if kind != "descriptor" else {}))
+        env = {"UCX_LOG_LEVEL": "fatal"} | (FABRIC if kind != "descriptor" else {})
+        keys(room, program, "fail_each", 1, kind, **env)
+        # Others than plain allocations go through the host.
+        for scheme in ("get_zcopy", "put_zcopy") if kind == "alloc" else ("get_zcopy",):
+            for part in ("fail_receiving", "fail_sending"):
+                keys(room, program, part, 1, kind, UCX_RNDV_SCHEME=scheme, **env)
 
 
 def test_keys_survive_faults(room):

@@ -39,7 +39,7 @@ static const struct row rails[] = {
     {"AM rndv, put", AM, BIG, "0", "put_zcopy", "am_rts rtr rndv_put:7 atp"},
     {"stream", STREAM, BIG, "inf", "auto", "stream"},
     {"put, 8 bytes", PUT, 8, "inf", "auto", "put flush answer"},
-    {"put, long", PUT, BIG, "inf", "auto", "put flush answer"},
+    {"put, long", PUT, BIG, "inf", "auto", "put rndv_put:7 flush answer"},
     {"get, 8 bytes", GET, 8, "inf", "auto", "get rndv_data"},
     {"get, long", GET, BIG, "inf", "auto", "get rndv_data:7"},
     {"fetch-add", FETCH, 8, "inf", "auto", "atomic atomic_reply"},

@@ -127,6 +127,8 @@ class Traffic:
         self.run = []
         for h, role in enumerate(("lead", "follow")):
             env = {**self.env, "UCX_NET_DEVICES": ",".join(f"{'ab'[h]}{n}" for n in range(LINKS))}
+            if "UCX_FAILOVER_STATS" in env:
+                env["UCX_FAILOVER_STATS"] = f"file:{self.dir}/{role}.stats"
             self.run.append(Watched([*self.hosts.on(h), self.binary, role, self.dir, str(self.seed), self.ops, self.mode], env, f"{self.dir}/{role}.log"))
         return self
 
@@ -141,6 +143,14 @@ class Traffic:
 
     def lost(self):
         return sum(p.lanes()[0] for p in self.run)
+
+    def counts(self):
+        """What each process has counted, after its end: name to number."""
+        found = []
+        for role in ("lead", "follow"):
+            with open(f"{self.dir}/{role}.stats") as f:
+                found.append({name: int(n) for name, n in re.findall(r"(\w+): (\d+)$", f.read(), re.M)})
+        return found
 
     def __exit__(self, kind, error, trace):
         lost = self.lost()
@@ -189,15 +199,39 @@ def faults(ops, count, **more):
     return body
 
 
-def shared(mode, ops, **more):
-    """Large messages are shared among the links, without failover too: both carry a good part of the bytes."""
+def counted(ops, count, **more):
+    """UCX_FAILOVER_STATS tells what happened: as many lanes as the log says were lost, and are used again; the
+    message that was refused was sent again. What had arrived is not, since the ends agree on that first."""
+    def body(ctx, tls):
+        with Traffic(ctx, tls, ops, random.randrange(1 << 30), {"UCX_FAULT_LANES": "tcp/a0,tcp/b0", "UCX_FAILOVER_STATS": "file", **more}) as t:
+            t.until(f"{count} lanes are lost", lambda: t.lost() >= count)
+            t.until("all lanes are there again", t.all_there)
+        lead, follow = t.counts()
+        ctx.note = "; ".join(f"{name} {lead[name]} and {follow[name]}" for name in lead if lead[name] or follow[name])
+        for own, other, p in ((lead, follow, t.run[0]), (follow, lead, t.run[1])):
+            if not own["lanes_used_again"] <= own["lanes_lost"] <= p.lanes()[0]:
+                raise Failure(f"{p.lanes()[0]} lanes were lost by the log; counted: {own}")
+            if own["duplicates_dropped"] > other["messages_sent_again"]:
+                raise Failure(f"more came twice than were sent again: {own}, {other}")
+        total = {name: lead[name] + follow[name] for name in lead}
+        missing = [name for name in ("lanes_lost", "lanes_used_again", "messages_sent_again") if total[name] == 0]
+        if missing:
+            raise Failure(f"not counted: {missing}; {total}")
+
+    return body
+
+
+def shared(mode, ops, mib=40, host=0, one=False, **more):
+    """Large messages are shared among the links, without failover too: both carry a good part of the bytes that this
+    host sends; or, where only `one` is to be used, the other next to nothing."""
     def body(ctx, tls):
         with Traffic(ctx, tls, ops, random.randrange(1 << 30), more, mode) as t:
-            end = time.monotonic() + 3
-            t.until("3 s have passed", lambda: time.monotonic() > end)
-            sent = [t.hosts.sent(0, n) for n in range(LINKS)]
+            sent = lambda: [t.hosts.sent(host, n) for n in range(LINKS)]
+            t.until(f"{mib} MiB have been sent", lambda: sum(sent()) >= mib << 20)
+            sent = sent()
         ctx.note = f"{sent[0] >> 20} and {sent[1] >> 20} MiB"
-        if min(sent) * 4 < max(sent):
+        # Small messages and acknowledgements take the first.
+        if one != (min(sent) * (20 if one else 10) < max(sent)):
             raise Failure(f"{sent[0]} and {sent[1]} bytes went over the links")
 
     return body
@@ -216,6 +250,32 @@ def recovered(ctx, tls):
                 t.until("all lanes are there again", t.all_there)
                 sent = t.hosts.sent(0, link)
                 t.until("the link carries a good part again", lambda: t.hosts.sent(0, link) > sent + (30 << 20))
+
+
+def near(ops, **more):
+    """On one host, over shared memory and TCP at once, because the user wants it: both carry much, and all is right."""
+    def body(ctx, tls):
+        if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
+            raise Skip("rails.c knows what our libraries do")
+        binary = capi.program(ctx, "rails", "1.22.0")
+        env = where.environ(ctx.lib, "self,sm,tcp", UCX_WARN_UNUSED_ENV_VARS="n", **more)
+        with Rails() as hosts:
+            scratch = tempfile.mkdtemp(dir=ctx.scratch)
+            run = [Watched([*hosts.on(0), binary, role, scratch, "7", ops, "0"], env, f"{scratch}/{role}.log") for role in ("lead", "follow")]
+            def sent():
+                with open(f"/proc/{hosts.holders[0].pid}/net/dev") as f:
+                    return int(re.search(r"lo:(.*)", f.read())[1].split()[8]) >> 20
+            try:
+                until("10 MiB have gone over TCP", lambda: sent() >= 10, run)
+            finally:
+                open(f"{scratch}/stop", "w").close()
+                ends = [p.finish(60) for p in run]
+                ctx.last = Result(0, "\n".join(f"--- status {rc}: {out}" for rc, out in ends), False, {}, 0)
+        if any(rc != 0 or not out.rstrip().endswith("end") for rc, out in ends):
+            raise Failure(ctx.last.out[-400:])
+        ctx.note = ends[0][1].splitlines()[0]
+
+    return body
 
 
 def stages(*arguments, devices=False, valgrind=False):
@@ -361,6 +421,18 @@ def tests():
         for mode, name in (("0", "NONE"), ("1", "PEER"), ("2", "FAILOVER")):
             found.append(Test(f"two rails share {scheme}, {name}", "tcp", shared(mode, "taa", UCX_RNDV_SCHEME=scheme), smoke=mode != "1"))
     found.append(Test("rails, a link that is back is used", "tcp", recovered))
+    # What each kind of operation shares, and that by default eager messages don't.
+    eager = {"UCX_RNDV_THRESH": "inf", "UCX_MAX_EAGER_RAILS": "2"}
+    for ops, name in (("t", "tag"), ("a", "am")):
+        found.append(Test(f"two rails share eager messages, {name}", "tcp", shared("0", ops, 20, **eager)))
+    found.append(Test("two rails, eager messages take one", "tcp", shared("0", "t", 20, one=True, UCX_RNDV_THRESH="inf"), smoke=False))
+    for mode, name in (("0", "NONE"), ("1", "PEER"), ("2", "FAILOVER")):
+        found.append(Test(f"two rails share puts, {name}", "tcp", shared(mode, "p", 20), smoke=mode != "1"))
+        found.append(Test(f"two rails share gets, {name}", "tcp", shared(mode, "pgg", 10, host=1), smoke=mode == "0"))
+    found.append(Test("two rails, all operations, eager ones too", "tcp", shared("0", "taspgfn", 40, UCX_MAX_EAGER_RAILS="2")))
+    found.append(Test("two rails, UCX_MAX_RMA_RAILS=1", "tcp", shared("0", "p", 20, one=True, UCX_MAX_RMA_RAILS="1"), smoke=False))
+    for scheme in ("am", "put_zcopy"):
+        found.append(Test(f"shared memory and TCP share {scheme}", "both", near("taapg", UCX_RNDV_SCHEME=scheme, UCX_MAX_RNDV_RAILS="2")))
     for kind in ("down", "drop"):
         for busy in (True, False):
             found.append(Test(f"the last rail, {kind}{'' if busy else ', idle'}", "tcp", last_rail(kind, FAILOVER, busy)))
@@ -376,6 +448,7 @@ def tests():
              "late failed completion": {"UCX_FAULT_LATE_COMPLETION": ",".join(map(str, range(20, 400, 7)))}, "death after bytes": {"UCX_FAULT_BYTES": "300k"}}
     all_kinds = {"UCX_FAULT_SEND": "20,90,200", "UCX_FAULT_COMPLETION": "33,301,302,303", "UCX_FAULT_LATE_COMPLETION": "61,161,361,362,363"}
     found.append(Test("rails, faults of every kind, all operations", "tcp", faults("taspgfn", 3, **all_kinds)))
+    found.append(Test("rails, counters", "tcp", counted("ta", 2, UCX_FAULT_SEND="20", UCX_FAULT_MESSAGES="eager_only,am_only")))
     for kind, env in kinds.items():
         for name, ops in (("tag", "t"), ("am", "a"), ("stream", "s"), ("put and get", "pg"), ("atomics", "fn")):
             if ops != "fn" or "completion" not in kind:

@@ -49,6 +49,7 @@ def all_tests():
     import mpi4py_suite
     import nixl_py
     import own
+    import proto_info
     import rails
     import rails_mpi
     import nonsense
@@ -58,7 +59,7 @@ def all_tests():
     import uct
     import ucxx_py
 
-    suites = (mpi, shmem, capi, tools, mpi4py_suite, io_demo, ucxx_py, nixl_py, hosts, rails, rails_mpi, settings, nonsense, uct, btl_uct, own)
+    suites = (mpi, shmem, capi, tools, mpi4py_suite, io_demo, ucxx_py, nixl_py, hosts, rails, rails_mpi, proto_info, settings, nonsense, uct, btl_uct, own)
     return [test for suite in suites for test in suite.tests()]
 
 

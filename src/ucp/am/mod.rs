@@ -9,6 +9,7 @@ use core::ffi::c_void;
 
 use hashbrown::HashMap;
 
+use crate::ucp::proto::rndv::ranges::Ranges;
 use crate::ucp::wire::rndv::Rts;
 use crate::ucp::wire::{Identity, Origin, amsg};
 use crate::ucs::status::Status;
@@ -59,7 +60,7 @@ pub struct Assembly {
     reply: bool,
     header: Box<[u8]>,
     data: DataBuf,
-    received: usize,
+    received: Ranges,
 }
 
 /// The active message state of a worker.
@@ -101,10 +102,12 @@ impl ActiveMessages {
     }
 
     /// What has come in of messages from this endpoint of a peer is given up.
-    pub fn forget_origin(&self, origin: Origin) {
-        self.assemblies
-            .borrow_mut()
-            .retain(|identity, _| identity.origin != origin);
+    /// True if there was something.
+    pub fn forget_origin(&self, origin: Origin) -> bool {
+        let mut assemblies = self.assemblies.borrow_mut();
+        let before = assemblies.len();
+        assemblies.retain(|identity, _| identity.origin != origin);
+        assemblies.len() != before
     }
 
     /// Sets the handler of `id`, or removes it.

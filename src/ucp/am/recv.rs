@@ -5,12 +5,12 @@ use core::ffi::c_void;
 use super::desc::{DataBuf, Kind};
 use super::{Assembly, Handler, HandlerFn, HandlerKind, RecvParam};
 use crate::ucp::dt::RecvBuf;
-use crate::ucp::proto::rndv;
+use crate::ucp::proto::rndv::{self, ranges::Ranges};
 use crate::ucp::request::TagInfo;
 use crate::ucp::wire::amsg::{First, Head, Only};
 use crate::ucp::wire::rndv::Rts;
 use crate::ucp::wire::tag::Middle;
-use crate::ucp::wire::{Origin, am};
+use crate::ucp::wire::{Identity, Origin, am};
 use crate::ucp::worker::{Posted, ReqOptions, Worker};
 use crate::ucs::status::{Error, Result, Status};
 
@@ -219,13 +219,16 @@ pub fn on_first(worker: &Worker, bytes: &[u8]) -> Option<()> {
         reply: first.head.reply,
         header: header.into(),
         data: block,
-        received: data.len(),
+        received: Ranges::first(data.len()),
     };
     worker
         .am
         .assemblies
         .borrow_mut()
         .insert(first.identity, assembly);
+    for (offset, data) in worker.early.take(&first.identity) {
+        fragment(worker, first.identity, offset, &data);
+    }
     Some(())
 }
 
@@ -233,19 +236,27 @@ pub fn on_first(worker: &Worker, bytes: &[u8]) -> Option<()> {
 pub fn on_middle(worker: &Worker, bytes: &[u8]) -> Option<()> {
     let (middle, data) = Middle::decode(bytes)?;
     let offset = usize::try_from(middle.offset).ok()?;
+    let is_known = worker.am.assemblies.borrow().contains_key(&middle.identity);
+    match is_known {
+        true => fragment(worker, middle.identity, offset, data),
+        false => worker.early.keep(&middle, data),
+    }
+}
+
+/// A later fragment of a message whose first has come.
+fn fragment(worker: &Worker, identity: Identity, offset: usize, data: &[u8]) -> Option<()> {
     let whole = {
         let mut assemblies = worker.am.assemblies.borrow_mut();
-        let assembly = assemblies.get_mut(&middle.identity)?;
+        let assembly = assemblies.get_mut(&identity)?;
         let total = assembly.data.len();
-        if offset != assembly.received || data.len() > total - assembly.received {
+        if !assembly.received.add_new(offset, data.len(), total) {
             return None;
         }
         assembly.data.write(offset, data);
-        assembly.received += data.len();
-        if assembly.received < total {
+        if assembly.received.len() < total {
             return Some(());
         }
-        assemblies.remove(&middle.identity)?
+        assemblies.remove(&identity)?
     };
     let Some(handler) = handler_of(worker, whole.id) else {
         return Some(());

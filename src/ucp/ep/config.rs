@@ -84,6 +84,10 @@ pub struct EpConfig {
     pub rails: usize,
     /// Those of messages, best first, where the endpoint itself chooses among several.
     pub am_rails: SmallVec<[AmRail; 1]>,
+    /// Those that share the fragments of an eager message, where there are several.
+    pub eager_rails: SmallVec<[AmRail; 1]>,
+    /// Lanes that share a large put, 1 where that takes no more.
+    pub rma_rails: usize,
     rndv_thresh: usize,
     rndv_thresh_fast: usize,
     pub thresholds: TagThresholds,
@@ -135,6 +139,8 @@ impl EpConfig {
             peer_errors: am.caps.contains(IfaceCaps::ERR_PEER),
             rails: 1,
             am_rails: SmallVec::new(),
+            eager_rails: SmallVec::new(),
+            rma_rails: 1,
             rndv_thresh: normal.rndv_thresh,
             rndv_thresh_fast: fast.rndv_thresh,
             thresholds: normal,
@@ -168,6 +174,8 @@ impl EpConfig {
             peer_errors: true,
             rails: 1,
             am_rails: SmallVec::new(),
+            eager_rails: SmallVec::new(),
+            rma_rails: 1,
             rndv_thresh: ROOM,
             rndv_thresh_fast: 256 << 10,
             thresholds: TagThresholds {

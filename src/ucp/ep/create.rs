@@ -411,15 +411,52 @@ fn requirements(worker: &Worker, options: &EpOptions) -> Requirements {
         err_handling: options.mode != ErrorMode::None,
         wakeup: context.has_feature(Features::WAKEUP),
         ppn: context.params.estimated_num_ppn,
-        max_am_rails: most_rails(context),
-        spread_near: context.config.get("MAX_RNDV_RAILS").is_some(),
+        max_am_rails: Most::of(context).lanes(),
+        spread_near: is_set(context, "MAX_RNDV_RAILS")
+            || is_set(context, "MAX_EAGER_RAILS")
+            || is_set(context, "MULTI_LANE_MAX_RATIO"),
+        lane_ratio: lane_ratio(context),
         failover: false,
     }
 }
 
-/// Lanes that large transfers may be spread over.
-fn most_rails(context: &Context) -> usize {
-    (context.config.uint("MAX_RNDV_RAILS") as usize).max(1)
+fn is_set(context: &Context, name: &str) -> bool {
+    context.config.get(name).is_some()
+}
+
+/// How much slower than the fastest a lane may be that shares with it. `None`: as much as the user
+/// wants, who has said how many are to be used.
+fn lane_ratio(context: &Context) -> Option<f64> {
+    let counts = is_set(context, "MAX_RNDV_RAILS") || is_set(context, "MAX_EAGER_RAILS");
+    let ratio = || context.config.double("MULTI_LANE_MAX_RATIO");
+    (is_set(context, "MULTI_LANE_MAX_RATIO") || !counts).then(ratio)
+}
+
+/// Most lanes that share an operation.
+struct Most {
+    rndv: usize,
+    eager: usize,
+    /// Puts; as many as a rendezvous where the user doesn't say.
+    rma: usize,
+}
+
+impl Most {
+    fn of(context: &Context) -> Most {
+        let most = |name: &str| (context.config.uint(name) as usize).max(1);
+        let rndv = most("MAX_RNDV_RAILS");
+        Most {
+            rndv,
+            eager: most("MAX_EAGER_RAILS"),
+            rma: match is_set(context, "MAX_RMA_RAILS") {
+                true => most("MAX_RMA_RAILS"),
+                false => rndv,
+            },
+        }
+    }
+
+    fn lanes(&self) -> usize {
+        self.rndv.max(self.eager).max(self.rma)
+    }
 }
 
 /// `ways`: others for active messages. An error comes with the way that can't be opened.
@@ -465,7 +502,12 @@ fn open(
 }
 
 /// Lanes share large transfers.
-fn share<'a>(config: &mut EpConfig, chosen: &Lanes, attr: impl Fn(u8) -> Option<&'a IfaceAttr>) {
+fn share<'a>(
+    config: &mut EpConfig,
+    chosen: &Lanes,
+    most: &Most,
+    attr: impl Fn(u8) -> Option<&'a IfaceAttr>,
+) {
     let lanes: SmallVec<[(u8, &IfaceAttr, f64); 4]> = chosen
         .am_bw
         .iter()
@@ -474,15 +516,24 @@ fn share<'a>(config: &mut EpConfig, chosen: &Lanes, attr: impl Fn(u8) -> Option<
             Some((*lane, attr, cost::bandwidth(&attr.perf, 1)))
         })
         .collect();
-    config.rails = lanes.len();
-    config.am_rails = AmRail::all(lanes.iter().copied());
-    if config.put_rails.iter().any(|rail| rail.keyed) {
-        let keyed = |attr: &IfaceAttr| attr.caps.contains(IfaceCaps::PUT_KEYED);
-        let rails = lanes.iter().filter(|(_, attr, _)| keyed(attr));
-        config.put_rails = rails
-            .map(|(lane, attr, _)| RailInfo::new(*lane, attr, chosen.am))
-            .collect();
-    }
+    let several = |most: usize| match lanes.iter().take(most).len() {
+        0 | 1 => SmallVec::new(),
+        n => AmRail::all(lanes.iter().take(n).copied()),
+    };
+    config.rails = lanes.len().min(most.rndv).max(1);
+    config.am_rails = several(most.rndv);
+    config.eager_rails = several(most.eager);
+    let keyed = |attr: &IfaceAttr| attr.caps.contains(IfaceCaps::PUT_KEYED);
+    let rails = lanes.iter().filter(|(_, attr, _)| keyed(attr));
+    let rails = rails.map(|(lane, attr, _)| RailInfo::new(*lane, attr, chosen.am));
+    config.rma_rails = rails.clone().take(most.rma).count().max(1);
+    // What the kernel writes by goes first.
+    config.put_rails.retain(|rail| !rail.keyed);
+    let room = most
+        .rndv
+        .max(most.rma)
+        .saturating_sub(config.put_rails.len());
+    config.put_rails.extend(rails.take(room));
 }
 
 /// What follows from the lanes.
@@ -517,33 +568,39 @@ fn wired(
     let fetch_attr = chosen.rndv_get.and_then(attr);
     let put_attr = chosen.rndv_put.and_then(attr);
 
+    let context = worker.context();
+    let known = worker.config_count();
+    let params = || ProtoParams {
+        rndv_get: fetch_attr,
+        rndv_put: put_attr,
+        ..proto_params(context, am_attr, intra)
+    };
     let config = worker.ep_config(chosen, || {
-        let context = worker.context();
-        let params = ProtoParams {
-            rndv_get: fetch_attr,
-            rndv_put: put_attr,
-            ..proto_params(context, am_attr, intra)
-        };
-        print::proto_info(&print::EpInfo {
-            context,
-            peer_name: address.peer_name(),
-            lanes: chosen,
-            cfg_index: worker.config_count(),
-            scope: print::Scope::of(context, chosen),
-            protocols: Some(params),
-        });
+        let params = params();
         let mut config = EpConfig::new(chosen.clone(), am_attr, fetch_attr, put_attr, &params);
         let device_attr = chosen.device.and_then(attr);
         config.rndv.device = DevicePolicy::new(&context.config, device_attr, &params, intra);
         if chosen.numbered {
             let most = context.config.uint("MAX_RNDV_RAILS") as usize;
             config.rails = chosen.am_bw.len().min(most).max(1);
+            config.rma_rails = chosen.am_bw.len().min(Most::of(context).rma).max(1);
             config.put_rails = RailInfo::numbered(chosen.am, am_attr).into_iter().collect();
         } else if chosen.am_bw.len() > 1 {
-            share(&mut config, chosen, attr);
+            share(&mut config, chosen, &Most::of(context), attr);
         }
         config
     });
+    if worker.config_count() != known {
+        print::proto_info(&print::EpInfo {
+            context,
+            peer_name: address.peer_name(),
+            lanes: chosen,
+            cfg_index: known,
+            scope: print::Scope::of(context, chosen),
+            protocols: Some(params()),
+            config: Some(&config),
+        });
+    }
     let am = lanes.get(usize::from(chosen.am)).cloned();
     Ok(Wired {
         am: am.ok_or(Error::NoDevice)?,

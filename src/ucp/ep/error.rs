@@ -50,6 +50,7 @@ impl Endpoint {
             || self.is_blocked()
             || self.order_so_far().is_some_and(|order| order.is_asked())
             || self.worker.tag.has_part_from(self.peer_origin())
+            || self.worker.early.has_from(self.peer_origin())
     }
 
     /// A receive waits for bytes that only this peer can send.

@@ -23,7 +23,7 @@ pub(in crate::ucp) use create::ways;
 pub use create::why_unused;
 pub use error::{ErrorHandler, ErrorMode};
 pub use pending::{Message, Pending};
-pub use rails::{AmRail, Rail, RailInfo};
+pub use rails::{AmRail, Rail, RailInfo, first_done};
 pub use wired::Wired;
 
 use crate::ucp::request::ReqRef;

@@ -48,17 +48,28 @@ impl AmRail {
         lanes.map(rail).collect()
     }
 
-    /// Where bytes go next: rails by what each has taken already, the one that is done first first.
-    pub fn order(rails: &[AmRail], taken: &[usize]) -> SmallVec<[usize; 4]> {
-        let mut order: SmallVec<[usize; 4]> = (0..rails.len()).collect();
-        let load = |i: &usize| match (rails.get(*i), taken.get(*i)) {
-            (Some(rail), Some(taken)) => *taken as f64 / rail.share.max(1e-9),
-            (Some(_), None) => 0.0,
-            _ => f64::INFINITY,
+    /// Where the next piece goes: rails by when each would be done with it and with what it has
+    /// `taken` already. `piece`: how long the piece would be.
+    pub fn order(
+        rails: &[AmRail],
+        taken: &[usize],
+        piece: impl Fn(&AmRail) -> usize,
+    ) -> SmallVec<[usize; 4]> {
+        let end = |i: usize| {
+            let rail = rails.get(i)?;
+            let bytes = taken.get(i).copied().unwrap_or(0) + piece(rail);
+            Some(bytes as f64 / rail.share.max(1e-9))
         };
-        order.sort_by(|a, b| load(a).total_cmp(&load(b)));
-        order
+        first_done(rails.len(), end)
     }
+}
+
+/// Numbers below `count`, by when each is done; `None` is never.
+pub fn first_done(count: usize, end: impl Fn(usize) -> Option<f64>) -> SmallVec<[usize; 4]> {
+    let mut order: SmallVec<[usize; 4]> = (0..count).collect();
+    let end = |i: &usize| end(*i).unwrap_or(f64::INFINITY);
+    order.sort_by(|a, b| end(a).total_cmp(&end(b)));
+    order
 }
 
 /// What a lane that writes the peer's memory is like.

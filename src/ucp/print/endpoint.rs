@@ -15,5 +15,6 @@ pub fn endpoint(ep: &Endpoint) -> String {
         cfg_index: worker.config_index(ep.config()),
         scope: Scope::of(context, lanes),
         protocols: ep.proto_params(),
+        config: Some(ep.config()),
     })
 }

@@ -77,7 +77,8 @@ pub fn used_transports(context: &Context, scope: Scope, cfg_index: usize, lanes:
             push_group(&mut out, context, lanes, name, uses);
         }
     }
-    push_group(&mut out, context, lanes, "ka", LaneUse::KEEPALIVE);
+    // It stands apart.
+    push_group(&mut out, context, lanes, " ka", LaneUse::KEEPALIVE);
     out
 }
 

@@ -6,17 +6,20 @@
 mod endpoint;
 mod lanes;
 mod memory;
+mod rma;
 pub mod table;
 
 use std::fmt::Write;
 
 use crate::ucp::context::{Context, Features, RscIndex};
+use crate::ucp::ep::EpConfig;
 use crate::ucp::select::{Lanes, ProtoParams, SendClass};
 use crate::ucs::log::glob_match;
 
 pub use endpoint::endpoint;
 pub use lanes::{Scope, config_name, used_transports};
 pub use memory::memory_info;
+pub use rma::key_info;
 
 /// What `ucp_context_print_info` prints.
 pub fn context_info(context: &Context) -> String {
@@ -88,6 +91,8 @@ pub struct EpInfo<'a> {
     pub scope: Scope,
     /// Inputs of the choice of protocols; `None` while the peer is not known.
     pub protocols: Option<ProtoParams<'a>>,
+    /// What follows from the lanes.
+    pub config: Option<&'a EpConfig>,
 }
 
 /// The classes of tagged sends, in the order of the tables.
@@ -148,11 +153,16 @@ fn is_wanted(wanted: &str, title: &str) -> bool {
     }
 }
 
+/// Whether any table may be wanted.
+fn wants_tables(wanted: &str) -> bool {
+    is_wanted(wanted, "") || !matches!(wanted, "n" | "no" | "0" | "off" | "auto")
+}
+
 /// Prints the tables of protocols of a new endpoint configuration, if `UCX_PROTO_INFO` says so, and
 /// under each the reasons.
 pub fn proto_info(info: &EpInfo<'_>) {
     let wanted = info.context.config.text("PROTO_INFO");
-    if !is_wanted(wanted, "") && matches!(wanted, "n" | "no" | "0" | "off" | "auto") {
+    if !wants_tables(wanted) {
         return;
     }
     for table in protocols(info) {
@@ -291,6 +301,7 @@ mod tests {
                 rndv_get: Some(&am),
                 ..ProtoParams::new(&am)
             }),
+            config: None,
         };
         let text = ep_info(&info);
         let expected = "\

@@ -1,5 +1,6 @@
 //! Tables of protocols by message size, as `UCX_PROTO_INFO` and `ucp_ep_print_info` show them.
 
+use crate::ucp::ep::AmRail;
 use crate::ucp::select::{LaneIdx, ProtoParams, Protocol, SendClass, tag_ranges};
 use crate::ucp::wire::amsg::only_len;
 
@@ -70,12 +71,8 @@ fn messages(
     let rows: Vec<Row> = tag_ranges(params, class)
         .into_iter()
         .map(|range| {
-            reasons.push_str(&format!(
-                "  {:>14}  {}: {}\n",
-                self::range(min, range.max),
-                describe(range.proto),
-                range.reason.text()
-            ));
+            let what = describe(range.proto);
+            reasons.push_str(&reason_line(min, range.max, &what, &range.reason.text()));
             let row = Row {
                 min,
                 max: range.max,
@@ -100,34 +97,58 @@ fn describe(proto: Protocol) -> String {
 }
 
 fn lane_text(info: &EpInfo<'_>, proto: Protocol) -> String {
-    if let Protocol::RndvAm = proto
-        && info.lanes.am_bw.len() > 1
-    {
-        return rails_text(info);
+    let shared = info.config.map(|config| match proto {
+        Protocol::RndvAm => shares(info, &config.am_rails),
+        Protocol::EagerBcopyMulti => shares(info, &config.eager_rails),
+        Protocol::RndvPut if config.rails > 1 && config.put_rails.len() > 1 => {
+            let rails = config.put_rails.iter().take(config.rails);
+            rails
+                .map(|rail| (rail_name(info, rail.index), rail.bandwidth))
+                .collect()
+        }
+        _ => Vec::new(),
+    });
+    if let Some(shared) = shared.filter(|shared| shared.len() > 1) {
+        return parts(&shared);
     }
     let lane: Option<LaneIdx> = match proto {
         Protocol::RndvGet | Protocol::RndvGetPpln => info.lanes.rndv_get,
         Protocol::RndvPut | Protocol::RndvPutPpln => info.lanes.rndv_put,
         _ => Some(info.lanes.am),
     };
-    let spec = lane.and_then(|lane| info.lanes.all.get(usize::from(lane)));
+    lane.map_or_else(String::new, |lane| rail_name(info, lane))
+}
+
+fn rail_name(info: &EpInfo<'_>, lane: LaneIdx) -> String {
+    let spec = info.lanes.all.get(usize::from(lane));
     spec.map_or_else(String::new, |spec| {
         lanes::resource(info.context, spec.rsc_index)
     })
 }
 
-/// `50% on tcp/a0 and 50% on tcp/a1`.
-fn rails_text(info: &EpInfo<'_>) -> String {
-    let specs = info.lanes.am_bw.iter();
-    let specs: Vec<_> = specs
-        .filter_map(|lane| info.lanes.all.get(usize::from(*lane)))
-        .collect();
-    let percent = 100 / specs.len().max(1);
-    let parts = specs.iter().map(|spec| {
-        let name = lanes::resource(info.context, spec.rsc_index);
+fn shares(info: &EpInfo<'_>, rails: &[AmRail]) -> Vec<(String, f64)> {
+    let rail = |rail: &AmRail| (rail_name(info, rail.index), rail.share);
+    rails.iter().map(rail).collect()
+}
+
+/// `52% on tcp/lo and 48% on tcp/eth0`, from names and their bandwidths.
+pub fn parts(rails: &[(String, f64)]) -> String {
+    let sum: f64 = rails.iter().map(|(_, bandwidth)| bandwidth).sum();
+    let part = |(name, bandwidth): &(String, f64)| {
+        let percent = (100.0 * bandwidth / sum.max(f64::MIN_POSITIVE)).round();
         format!("{percent}% on {name}")
-    });
-    parts.collect::<Vec<_>>().join(" and ")
+    };
+    let parts: Vec<String> = rails.iter().map(part).collect();
+    match parts.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, before)) => format!("{} and {last}", before.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// The line that says why a range has its protocol.
+pub fn reason_line(min: usize, max: usize, what: &str, why: &str) -> String {
+    format!("  {:>14}  {what}: {why}\n", range(min, max))
 }
 
 /// Draws a table: titles in a box over the columns, each line without the log's prefix.
@@ -208,6 +229,25 @@ mod tests {
         assert_eq!(range(262_144, usize::MAX), "256K..inf");
         assert_eq!(range(0, 0), "0");
         assert_eq!(range(8192, 3 << 20), "8K..3M");
+    }
+
+    #[test]
+    fn shares_of_lanes() {
+        let rails = |list: &[(&str, f64)]| {
+            let list: Vec<_> = list.iter().map(|(n, b)| (String::from(*n), *b)).collect();
+            parts(&list)
+        };
+        assert_eq!(rails(&[("tcp/a", 2.0)]), "100% on tcp/a");
+        assert_eq!(
+            rails(&[("tcp/a", 2.0), ("tcp/b", 1.0)]),
+            "67% on tcp/a and 33% on tcp/b"
+        );
+        let three = [("cma/memory", 98.0), ("tcp/a", 1.0), ("tcp/b", 1.0)];
+        assert_eq!(
+            rails(&three),
+            "98% on cma/memory, 1% on tcp/a and 1% on tcp/b"
+        );
+        assert_eq!(rails(&[]), "");
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod key;
 pub mod pieces;
 pub mod rma;
 pub mod rndv;
+pub mod spread;
 pub mod stream;
 pub mod verdict;
 

@@ -26,6 +26,15 @@ fn longest(total: usize, rails: usize) -> usize {
     }
 }
 
+/// The longest piece of a payload of `total` bytes for a lane, by its part of the bandwidth.
+fn longest_of(rail: &AmRail, total: usize) -> usize {
+    let share = (total as f64 * rail.share).ceil() as usize;
+    match rail.zcopy {
+        Some(_) => share.clamp(SHORTEST, LONGEST),
+        None => rail.bcopy_max,
+    }
+}
+
 /// What the pieces of a payload have in common. `N`: bytes of a header.
 pub struct Payload<'a, const N: usize> {
     pub buf: &'a SendBuf,
@@ -120,18 +129,20 @@ impl Pieces {
             return self.send_by(&way, payload, header);
         }
         self.taken.resize(config.am_rails.len(), 0);
-        for index in AmRail::order(&config.am_rails, &self.taken) {
+        let total = payload.buf.len();
+        for index in AmRail::order(&config.am_rails, &self.taken, |rail| {
+            longest_of(rail, total)
+        }) {
             let rail = config.am_rails.get(index);
             let lane = rail.and_then(|rail| ep.lanes().get(usize::from(rail.index)));
             let (Some(rail), Some(lane)) = (rail, lane) else {
                 continue;
             };
-            let share = (payload.buf.len() as f64 * rail.share).ceil() as usize;
             let way = Way {
                 lane: &**lane,
                 zcopy: rail.zcopy,
                 bcopy_max: rail.bcopy_max,
-                longest: share.clamp(SHORTEST, LONGEST),
+                longest: longest_of(rail, total),
             };
             if let Some(n) = self.send_by(&way, payload, header)? {
                 if let Some(taken) = self.taken.get_mut(index) {

@@ -69,12 +69,10 @@ pub struct Request {
     op: Cell<Option<Box<Op>>>,
 }
 
-/// A receive of contiguous memory: posted, or matched and still getting fragments.
+/// A receive of contiguous memory that is posted.
 #[derive(Clone, Copy)]
 pub struct ContigRecv {
     pub mem: UserMem,
-    /// Bytes that have come in so far.
-    pub received: usize,
 }
 
 /// Bytes of our part: `UCP_ATTR_FIELD_REQUEST_SIZE`.
@@ -240,11 +238,7 @@ impl ReqRef {
         match self.get().op.take() {
             Some(op) => *op,
             None => match self.get().contig.take() {
-                Some(ContigRecv { mem, received }) => {
-                    let mut recv = TagRecv::new(RecvBuf::Contig(mem));
-                    recv.received = received;
-                    Op::Recv(recv)
-                }
+                Some(ContigRecv { mem }) => Op::Recv(TagRecv::new(RecvBuf::Contig(mem))),
                 None => Op::None,
             },
         }

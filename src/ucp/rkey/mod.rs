@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use config::RkeyConfig;
 
 use crate::sys::usermem::UserMem;
+use crate::ucp::address::TlId;
 use crate::ucp::context::Context;
 use crate::ucp::ep::Endpoint;
 use crate::ucp::mem::attach::{self, Attached};
@@ -88,7 +89,9 @@ impl RemoteKey {
     /// # Errors
     /// `InvalidParam` for what is no key or a damaged one, after a message.
     pub fn unpack(ep: &Rc<Endpoint>, bytes: &[u8]) -> Result<Arc<RemoteKey>> {
-        RemoteKey::of_context(ep.worker().context(), bytes)
+        let key = RemoteKey::of_context(ep.worker().context(), bytes)?;
+        crate::ucp::print::key_info(ep, &key);
+        Ok(key)
     }
 
     fn of_context(context: &Arc<Context>, bytes: &[u8]) -> Result<Arc<RemoteKey>> {
@@ -125,6 +128,21 @@ impl RemoteKey {
         let attached = attach::first(&self.context, packed)?;
         let window = Window::of_peer(attached.memory(), packed.address, packed.len);
         Some(Mapped::Peer(attached, window))
+    }
+
+    /// The first byte of the region, at the peer.
+    pub fn address(&self) -> u64 {
+        self.packed.address
+    }
+
+    /// The region is one of this context.
+    pub fn is_own(&self) -> bool {
+        self.packed.context == self.context.uid
+    }
+
+    /// Those that the region can be mapped by, somewhere.
+    pub fn transports(&self) -> impl Iterator<Item = TlId> + '_ {
+        self.packed.entries.iter().map(|entry| entry.tl)
     }
 
     /// What it has in common with others.

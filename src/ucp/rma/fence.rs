@@ -77,7 +77,7 @@ impl Endpoint {
     fn begin_now(self: &Rc<Self>, req: ReqRef, way: Way) {
         self.one_sided_started(req);
         match way {
-            Way::Message => {
+            Way::Message | Way::Rails => {
                 self.announce();
                 if self.is_blocked() {
                     // A fence that comes before its turn has to know of it.

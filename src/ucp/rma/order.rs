@@ -21,6 +21,9 @@ pub enum Way {
     Lane,
     /// Messages that the target carries out.
     Message,
+    /// The same over several lanes at once. They have taken effect when the operation ends, and
+    /// nothing orders them among others.
+    Rails,
 }
 
 /// What a fence since the last quiet moment forbids.

@@ -7,7 +7,7 @@ use super::order::Way;
 use crate::sys::usermem::UserMem;
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
-use crate::ucp::proto::rma::put::{Put, send_one};
+use crate::ucp::proto::rma::put::{Put, send_one, suits_rails};
 use crate::ucp::proto::{Flight, Op};
 use crate::ucp::request::TagInfo;
 use crate::ucp::rkey::RemoteKey;
@@ -49,7 +49,7 @@ pub fn post(
                 true
             }
             Way::Message => send_one(ep, &buf, remote, key)?,
-            Way::Lane => false,
+            Way::Lane | Way::Rails => false,
         };
         if done {
             drop(buf);
@@ -79,5 +79,9 @@ fn way(ep: &Endpoint, buf: &SendBuf, remote: u64, key: &RemoteKey) -> Way {
         && buf.len() >= ep.config().put_lane_min
         && buf.is_in_memory()
         && ep.put_lane().is_some();
-    if by_lane { Way::Lane } else { Way::Message }
+    match () {
+        () if by_lane => Way::Lane,
+        () if suits_rails(ep, buf, key) => Way::Rails,
+        () => Way::Message,
+    }
 }

@@ -87,7 +87,7 @@ pub struct Lanes {
 }
 
 /// What the endpoint must be able to do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Requirements {
     /// Peer failures must be reported (error modes PEER and FAILOVER).
     pub err_handling: bool,
@@ -100,6 +100,8 @@ pub struct Requirements {
     /// Inside a host, too: over shared memory and the network at once, or several ways to itself.
     /// Only a user who asks for it has more from that.
     pub spread_near: bool,
+    /// A lane this many times slower than the fastest shares nothing with it; `None`: any does.
+    pub lane_ratio: Option<f64>,
     /// Lanes replace each other: all that there are, slow ones too, and none that isn't for active
     /// messages.
     pub failover: bool,
@@ -113,6 +115,7 @@ impl Default for Requirements {
             ppn: 1,
             max_am_rails: 1,
             spread_near: false,
+            lane_ratio: Some(4.0),
             failover: false,
         }
     }
@@ -386,11 +389,10 @@ fn add_rails(
     };
     let mut rails: SmallVec<[LaneIdx; 4]> = SmallVec::new();
     let mut used: SmallVec<[(u8, u8); 4]> = SmallVec::new();
-    let enough = match need.spread_near {
-        // What the user wants used is used, as much as its bandwidth is worth.
-        true => 0.0,
-        false => ranked.first().map_or(0.0, bandwidth) / 2.0,
-    };
+    let fastest = ranked.first().map_or(0.0, bandwidth);
+    let enough = need
+        .lane_ratio
+        .map_or(0.0, |ratio| fastest / ratio.max(1.0));
     let near = ranked
         .first()
         .is_some_and(|pair| is_near(*pair, local, remote));

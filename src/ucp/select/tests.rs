@@ -436,7 +436,7 @@ proptest! {
         max_am_rails in 0usize..20,
     ) {
         let host = host();
-        let requirements = Requirements { err_handling, wakeup, max_am_rails, ppn: 0, spread_near: false, failover: false };
+        let requirements = Requirements { err_handling, wakeup, max_am_rails, ppn: 0, spread_near: false, lane_ratio: None, failover: false };
         let ok = |l: usize, r: usize| reachable[l * 6 + r];
         let Ok(lanes) = lanes_if(&host, requirements, ok) else { return Ok(()) };
         for lane in &lanes.all {

@@ -14,6 +14,7 @@ pub use frags::Fragments;
 pub use unexpected::{AckTo, Body, Handle, Message, Partial, Unexpected};
 
 use crate::ucp::dt::RecvBuf;
+use crate::ucp::proto::rndv::ranges::Ranges;
 use crate::ucp::wire::Origin;
 
 /// The matching state of a worker. Each part is borrowed for single steps only, never across a
@@ -37,8 +38,8 @@ impl TagMatching {
 /// A receive: posted, or matched and still getting fragments.
 pub struct TagRecv {
     pub buf: RecvBuf,
-    /// Bytes that have come in so far.
-    pub received: usize,
+    /// What has come in so far.
+    pub received: Ranges,
     /// A failure so far: truncation, or the user's own from unpacking.
     pub result: crate::ucs::status::Result<()>,
 }
@@ -47,7 +48,7 @@ impl TagRecv {
     pub fn new(buf: RecvBuf) -> TagRecv {
         TagRecv {
             buf,
-            received: 0,
+            received: Ranges::default(),
             result: Ok(()),
         }
     }

@@ -7,6 +7,7 @@ use super::frags::Target;
 use super::unexpected::{AckTo, Body, Handle, Message, Partial};
 use crate::sys::usermem::UserMem;
 use crate::ucp::dt::RecvBuf;
+use crate::ucp::proto::rndv::ranges::Ranges;
 use crate::ucp::proto::{Op, rndv};
 use crate::ucp::request::{ContigRecv, ReqRef, TagInfo, flag};
 use crate::ucp::wire::rndv::{Answer, Rts};
@@ -75,7 +76,7 @@ pub fn try_post(
 #[inline(always)]
 fn enqueue(worker: &Worker, req: ReqRef, mem: UserMem, tag: u64, mask: u64) {
     req.add_flags(flag::RECV);
-    req.set_contig(ContigRecv { mem, received: 0 });
+    req.set_contig(ContigRecv { mem });
     worker.tag.expected.borrow_mut().push(tag, mask, req);
 }
 
@@ -198,11 +199,13 @@ fn acknowledge(worker: &Worker, ack: Option<AckTo>) {
 }
 
 impl TagRecv {
-    fn take_in(&mut self, offset: usize, data: &[u8], total: usize) {
-        self.received += data.len();
-        if self.result.is_ok() {
+    /// False for what can't be part of the message, or is there already.
+    fn take_in(&mut self, offset: usize, data: &[u8], total: usize) -> bool {
+        let is_new = self.received.add_new(offset, data.len(), total);
+        if is_new && self.result.is_ok() {
             self.result = store(&self.buf, offset, data, total);
         }
+        is_new
     }
 }
 
@@ -224,7 +227,7 @@ fn deliver_whole(worker: &Worker, req: ReqRef, tag: u64, payload: &[u8]) {
         sender_tag: tag,
         length: payload.len(),
     });
-    let Some(ContigRecv { mem, .. }) = req.contig() else {
+    let Some(ContigRecv { mem }) = req.contig() else {
         return deliver_other(worker, req, payload);
     };
     let status = if payload.len() <= mem.len() {
@@ -306,7 +309,7 @@ pub fn on_first(worker: &Worker, data: &[u8], sync: bool) -> Option<()> {
             let partial = Partial {
                 identity: first.identity,
                 frags: vec![(0, payload.into())],
-                received: payload.len(),
+                received: Ranges::first(payload.len()),
             };
             let body = Body::Partial(partial);
             let message = Message {
@@ -323,6 +326,9 @@ pub fn on_first(worker: &Worker, data: &[u8], sync: bool) -> Option<()> {
         .fragments
         .borrow_mut()
         .insert(first.identity, target);
+    for (offset, data) in worker.early.take(&first.identity) {
+        fragment(worker, target, first.identity, offset, &data);
+    }
     Some(())
 }
 
@@ -331,11 +337,23 @@ pub fn on_middle(worker: &Worker, data: &[u8]) -> Option<()> {
     let (middle, payload) = Middle::decode(data)?;
     let offset = usize::try_from(middle.offset).ok()?;
     let target = worker.tag.fragments.borrow().get(&middle.identity).copied();
-    match target? {
-        Target::Request(req) => fragment_for_request(worker, req, middle.identity, offset, payload),
-        Target::Message(handle) => {
-            fragment_for_message(worker, handle, middle.identity, offset, payload)
-        }
+    match target {
+        Some(target) => fragment(worker, target, middle.identity, offset, payload),
+        None => worker.early.keep(&middle, payload),
+    }
+}
+
+/// A later fragment of a message whose first has come.
+fn fragment(
+    worker: &Worker,
+    target: Target,
+    identity: Identity,
+    offset: usize,
+    payload: &[u8],
+) -> Option<()> {
+    match target {
+        Target::Request(req) => fragment_for_request(worker, req, identity, offset, payload),
+        Target::Message(handle) => fragment_for_message(worker, handle, identity, offset, payload),
     }
 }
 
@@ -350,14 +368,10 @@ fn fragment_for_request(
     let Op::Recv(mut recv) = req.take_op() else {
         return None;
     };
-    if offset != recv.received || payload.len() > total - recv.received.min(total) {
+    let is_new = recv.take_in(offset, payload, total);
+    if recv.received.len() < total {
         req.set_op(Op::Recv(recv));
-        return None;
-    }
-    recv.take_in(offset, payload, total);
-    if recv.received < total {
-        req.set_op(Op::Recv(recv));
-        return Some(());
+        return is_new.then_some(());
     }
     worker.tag.fragments.borrow_mut().remove(&identity);
     let result = recv.result;
@@ -379,12 +393,13 @@ fn fragment_for_message(
     let Body::Partial(partial) = &mut message.body else {
         return None;
     };
-    if offset != partial.received || payload.len() > total - partial.received.min(total) {
+    if !partial.received.add_new(offset, payload.len(), total) {
         return None;
     }
-    partial.received += payload.len();
     partial.frags.push((offset, payload.into()));
-    if partial.received == total {
+    if partial.received.len() == total {
+        // Those of several lanes come in any order.
+        partial.frags.sort_unstable_by_key(|(offset, _)| *offset);
         let mut whole = Vec::with_capacity(total);
         for (_, frag) in partial.frags.drain(..) {
             whole.extend_from_slice(&frag);
@@ -398,7 +413,8 @@ fn fragment_for_message(
 impl Worker {
     /// The rest of what has begun to come in from this endpoint of a peer will never come.
     pub(in crate::ucp) fn end_parts_from(&self, origin: Origin, error: Error) {
-        self.am.forget_origin(origin);
+        let parts = self.am.forget_origin(origin) || self.tag.has_part_from(origin);
+        self.early.forget(origin, parts);
         let mut lost = Vec::new();
         self.tag.fragments.borrow_mut().retain(|identity, target| {
             let of_it = identity.origin == origin;

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 use super::list::{Link, List, bucket_of};
+use crate::ucp::proto::rndv::ranges::Ranges;
 use crate::ucp::wire::rndv::Rts;
 use crate::ucp::wire::{Identity, Origin};
 use crate::ucs::status::Error;
@@ -24,7 +25,7 @@ pub struct Partial {
     pub identity: Identity,
     /// Offset and bytes of each fragment, in order of arrival.
     pub frags: Vec<(usize, Box<[u8]>)>,
-    pub received: usize,
+    pub received: Ranges,
 }
 
 /// What there is of a message.

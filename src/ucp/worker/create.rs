@@ -6,6 +6,7 @@ use std::ffi::CString;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::early::Early;
 use super::lock::WorkerLock;
 use super::origins::Origins;
 use super::{IdTable, Keepalive, Worker};
@@ -114,6 +115,8 @@ impl Worker {
             armed: Cell::new(false),
             reports: Cell::new(false),
             tag: TagMatching::default(),
+            shown_keys: RefCell::default(),
+            early: Early::default(),
             am: ActiveMessages::new(params.am_alignment, bcopy_max),
             requests,
             ops: RefCell::new(IdTable::default()),

@@ -2,6 +2,7 @@
 
 mod alarm;
 mod create;
+mod early;
 mod events;
 mod flush;
 pub mod ids;
@@ -22,13 +23,14 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Instant;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 pub use create::{ThreadMode, WorkerParams};
 pub use flush::WorkerFlush;
 pub use lock::WorkerGuard;
 
 use self::alarm::Alarm;
+use self::early::Early;
 use self::ids::IdTable;
 use self::keepalive::Keepalive;
 use self::lock::WorkerLock;
@@ -116,6 +118,10 @@ pub struct Worker {
     /// Events are reported to a set of the user's.
     reports: Cell<bool>,
     pub tag: TagMatching,
+    /// Kinds of endpoints and keys whose tables of protocols were printed.
+    pub shown_keys: RefCell<HashSet<(usize, usize)>>,
+    /// Of messages whose first fragment is to come.
+    pub early: Early,
     pub am: ActiveMessages,
     pub requests: RequestPool,
     /// Operations that are known by an id.

@@ -255,7 +255,7 @@ impl Worker {
             let index = self.configs.borrow().len();
             self.configs.borrow_mut().push(config.clone());
             let scope = Scope::of(&self.context, lanes);
-            crate::ucs_info!("{}", used_transports(&self.context, scope, index, lanes));
+            crate::ucs_info!("  {}", used_transports(&self.context, scope, index, lanes));
             config
         })
     }

@@ -125,7 +125,7 @@ impl Stage for AmEager {
         attempt.run(
             &self.buf,
             || self.send_first(ep),
-            |at| send_middle(ep, id, identity, &self.buf, at),
+            |at, taken| send_middle(ep, id, identity, &self.buf, at, taken),
         )
     }
 

@@ -1,8 +1,10 @@
 //! Messages in fragments, for tagged and active messages alike: the first has a header of its own,
 //! the later ones name the message and their offset.
 
+use smallvec::SmallVec;
+
 use crate::ucp::dt::SendBuf;
-use crate::ucp::ep::Endpoint;
+use crate::ucp::ep::{AmRail, Endpoint};
 use crate::ucp::proto::Step;
 use crate::ucp::wire::tag::Middle;
 use crate::ucp::wire::{Identity, Writer};
@@ -27,6 +29,8 @@ pub fn piece_len(left: usize, room: usize) -> usize {
 pub struct Attempt {
     started: bool,
     offset: usize,
+    /// Bytes that each rail has taken, where there are several.
+    taken: SmallVec<[usize; 2]>,
 }
 
 impl Attempt {
@@ -36,7 +40,7 @@ impl Attempt {
         &mut self,
         buf: &SendBuf,
         first: impl FnOnce() -> Result<Option<usize>>,
-        middle: impl Fn(usize) -> Result<Option<usize>>,
+        middle: impl Fn(usize, &mut SmallVec<[usize; 2]>) -> Result<Option<usize>>,
     ) -> Result<Step> {
         if !self.started {
             let Some(sent) = first()? else {
@@ -46,7 +50,7 @@ impl Attempt {
             self.offset = sent;
         }
         while self.offset < buf.len() {
-            let Some(sent) = middle(self.offset)? else {
+            let Some(sent) = middle(self.offset, &mut self.taken)? else {
                 return Ok(Step::Blocked);
             };
             self.offset += sent;
@@ -55,22 +59,47 @@ impl Attempt {
     }
 }
 
-/// Posts the fragment of `buf` that begins at `offset`.
+/// Posts the fragment of `buf` that begins at `offset`, by the lane for messages or one that shares
+/// fragments with it: the one that is done with it first. The first fragment of a message, which
+/// has its place among others, never goes here. `taken`: bytes that each rail has taken.
 pub fn send_middle(
     ep: &Endpoint,
     id: u8,
     identity: Identity,
     buf: &SendBuf,
     offset: usize,
+    taken: &mut SmallVec<[usize; 2]>,
 ) -> Result<Option<usize>> {
-    let room = ep.config().bcopy_max - Middle::LEN;
-    let len = piece_len(buf.len() - offset, room);
+    let config = ep.config();
     let header = Middle {
         identity,
         offset: offset as u64,
     };
-    let encode = |w: &mut Writer<'_>| header.encode(w);
-    send_piece(ep, id, Middle::LEN, encode, buf, offset, len)
+    let by = |lane: &dyn Ep, bcopy_max: usize| {
+        let room = bcopy_max.saturating_sub(Middle::LEN);
+        let len = piece_len(buf.len() - offset, room);
+        let encode = |w: &mut Writer<'_>| header.encode(w);
+        send_piece_by(lane, id, Middle::LEN, encode, buf, offset, len)
+    };
+    if config.eager_rails.is_empty() {
+        return by(ep.am_lane(), config.bcopy_max);
+    }
+    let rails = &config.eager_rails;
+    taken.resize(rails.len(), 0);
+    for index in AmRail::order(rails, taken, |rail| rail.bcopy_max) {
+        let rail = rails.get(index);
+        let lane = rail.and_then(|rail| ep.lanes().get(usize::from(rail.index)));
+        let (Some(rail), Some(lane)) = (rail, lane) else {
+            continue;
+        };
+        if let Some(n) = by(&**lane, rail.bcopy_max)? {
+            if let Some(taken) = taken.get_mut(index) {
+                *taken += n;
+            }
+            return Ok(Some(n));
+        }
+    }
+    Ok(None)
 }
 
 /// Posts `header` and up to `len` bytes of `buf` from `offset` on as one active message. Returns

@@ -176,7 +176,7 @@ impl Stage for Get {
                 let (lane, rkey) = lane.ok_or(Error::Unsupported)?;
                 Some(Posted::new(lane, rkey, self.op))
             }
-            Way::Mapped | Way::Message => None,
+            Way::Mapped | Way::Message | Way::Rails => None,
         };
         Ok(Attempt {
             posted,

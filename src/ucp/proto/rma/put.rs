@@ -4,11 +4,14 @@ use core::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::{Posted, is_devices, is_refusal};
 use crate::ucp::dt::SendBuf;
-use crate::ucp::ep::Endpoint;
-use crate::ucp::proto::eager::send_piece;
+use crate::ucp::ep::{Endpoint, Rail};
+use crate::ucp::proto::eager::{piece_len, send_piece};
 use crate::ucp::proto::pieces::{Payload, Pieces};
+use crate::ucp::proto::spread::{SHORTEST, Spread, Where};
 use crate::ucp::proto::{Driven, Flight, Op, Stage, Step};
 use crate::ucp::request::ReqRef;
 use crate::ucp::rkey::RemoteKey;
@@ -36,6 +39,8 @@ pub struct Attempt {
     posted: Option<Posted>,
     /// Of what goes as messages.
     pieces: Pieces,
+    /// Of what several lanes share.
+    spread: Option<Spread>,
     _count: InFlight,
 }
 
@@ -68,6 +73,34 @@ pub fn send_one(ep: &Rc<Endpoint>, buf: &SendBuf, remote: u64, key: &RemoteKey) 
     Ok(sent == Some(len))
 }
 
+/// Bytes of a put that go as an ordinary message before the others are shared among lanes.
+fn rails_head(ep: &Endpoint) -> usize {
+    ep.config()
+        .bcopy_max
+        .saturating_sub(rma::Put::LEN)
+        .min(4096)
+}
+
+/// The lanes that share a put.
+fn one_sided_rails(ep: &Endpoint) -> SmallVec<[Rail; 1]> {
+    let mut rails = ep.put_rails();
+    rails.retain(|rail| rail.keyed);
+    rails.truncate(ep.config().rma_rails);
+    rails
+}
+
+/// The shortest put that lanes share, if they do at all.
+pub fn rails_min(ep: &Endpoint) -> Option<usize> {
+    (ep.config().rma_rails > 1).then_some(2 * SHORTEST)
+}
+
+/// Whether lanes share a put of these bytes.
+pub fn suits_rails(ep: &Endpoint, buf: &SendBuf, key: &RemoteKey) -> bool {
+    rails_min(ep).is_some_and(|min| buf.len() >= min)
+        && buf.is_in_memory()
+        && key.memory_type().is_host()
+}
+
 impl Put {
     pub fn new(buf: SendBuf, key: Arc<RemoteKey>, remote: u64, way: Way, op: u64) -> Put {
         Put {
@@ -82,12 +115,13 @@ impl Put {
 
     /// What the attempt had posted is over.
     fn completed(&self, attempt: &mut Attempt) {
-        match attempt.posted.as_mut() {
-            Some(posted) => {
+        match (attempt.posted.as_mut(), attempt.spread.as_mut()) {
+            (Some(posted), _) => {
                 let len = core::mem::take(&mut posted.len);
                 self.confirmed.set(self.confirmed.get() + len);
             }
-            None => attempt.pieces.completed(),
+            (None, Some(spread)) => spread.ended(),
+            (None, None) => attempt.pieces.completed(),
         }
     }
 
@@ -133,6 +167,39 @@ impl Put {
         Ok(Step::Done)
     }
 
+    /// Over several lanes. The first bytes go as an ordinary message: where they are refused, so
+    /// are the others, and the target tells.
+    fn by_rails(&self, spread: &mut Spread, ep: &Rc<Endpoint>) -> Result<Step> {
+        let total = self.buf.len();
+        if spread.at() == 0 {
+            let header = header(ep, &self.key, self.remote, 0);
+            let encode = |w: &mut Writer<'_>| header.encode(w);
+            let n = piece_len(total, rails_head(ep));
+            let Some(n) = send_piece(ep, am::PUT, rma::Put::LEN, encode, &self.buf, 0, n)? else {
+                return Ok(Step::Blocked);
+            };
+            ep.note_message();
+            spread.skip(n);
+        }
+        let to = Where {
+            address: self.remote,
+            key: self.key.region(),
+            len: total,
+        };
+        // So that lanes that stand for others get their share, too.
+        let most = total.div_ceil(ep.config().rma_rails.max(1)).max(SHORTEST);
+        while spread.at() < total {
+            let pieces = |at, len, max_iov| Ok(self.buf.pieces(at, len, max_iov));
+            if !spread.piece(&to, most, pieces)? {
+                return Ok(Step::Blocked);
+            }
+        }
+        match spread.outstanding() {
+            0 => spread.flush(|rail| !rail.ordered),
+            _ => Ok(Step::Waiting),
+        }
+    }
+
     fn by_messages(&self, pieces: &mut Pieces, ep: &Rc<Endpoint>) -> Result<Step> {
         let payload = Payload::<{ rma::Put::LEN }> {
             buf: &self.buf,
@@ -158,7 +225,11 @@ impl Stage for Put {
     fn begin(&self, ep: &Rc<Endpoint>, _number: u32) -> Result<Attempt> {
         let kind = match self.way {
             Way::Message => Kind::Ordered,
-            Way::Mapped | Way::Lane => Kind::Unordered,
+            Way::Mapped | Way::Lane | Way::Rails => Kind::Unordered,
+        };
+        let spread = match self.way {
+            Way::Rails => Some(Spread::new(one_sided_rails(ep), self.op, 0)),
+            _ => None,
         };
         let posted = match self.way {
             Way::Lane => {
@@ -167,20 +238,33 @@ impl Stage for Put {
                 let (lane, rkey) = lane.ok_or(Error::Unsupported)?;
                 Some(Posted::new(lane, rkey, self.op))
             }
-            Way::Mapped | Way::Message => None,
+            Way::Mapped | Way::Message | Way::Rails => None,
         };
         Ok(Attempt {
             posted,
             pieces: Pieces::from(self.confirmed.get()),
+            spread,
             _count: ep.count_one_sided(kind),
         })
     }
 
     fn progress(&self, attempt: &mut Attempt, ep: &Rc<Endpoint>) -> Result<Step> {
-        match (self.way, attempt.posted.as_mut()) {
-            (Way::Mapped, _) => self.store(),
-            (Way::Lane, Some(posted)) => self.by_lane(posted, ep),
+        let Attempt { posted, spread, .. } = attempt;
+        match (self.way, posted.as_mut(), spread.as_mut()) {
+            (Way::Mapped, ..) => self.store(),
+            (Way::Lane, Some(posted), _) => self.by_lane(posted, ep),
+            (Way::Rails, _, Some(spread)) => self.by_rails(spread, ep),
             _ => self.by_messages(&mut attempt.pieces, ep),
+        }
+    }
+
+    fn outstanding(attempt: &Attempt) -> usize {
+        attempt.spread.as_ref().map_or(0, Spread::outstanding)
+    }
+
+    fn ended(&self, attempt: &mut Attempt, result: Result<()>) {
+        if result.is_ok() || attempt.spread.is_some() {
+            self.completed(attempt);
         }
     }
 
@@ -222,11 +306,16 @@ pub fn completed(
     mut flight: Flight<Put>,
     result: Result<()>,
 ) {
-    flight.account(Put::completed);
+    flight.ended(result);
     match result {
         // Its turn comes when the lane has room.
         Ok(()) if ep.is_queued(req) => req.set_op(Op::Put(flight)),
         Ok(()) => settle(worker, req, ep, flight.drive(ep)),
-        Err(error) => settle(worker, req, ep, flight.lane_failed(error, ep)),
+        Err(error) => {
+            if ep.is_queued(req) {
+                ep.unqueue(req);
+            }
+            settle(worker, req, ep, flight.lane_failed(error, ep));
+        }
     }
 }

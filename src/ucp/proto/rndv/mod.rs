@@ -26,7 +26,7 @@ mod device;
 pub mod get;
 pub mod ppln;
 pub mod put;
-mod ranges;
+pub mod ranges;
 pub mod rkey_ptr;
 pub mod rtr;
 pub mod scheme;

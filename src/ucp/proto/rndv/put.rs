@@ -3,8 +3,6 @@
 use core::cell::Cell;
 use std::rc::Rc;
 
-use smallvec::SmallVec;
-
 use super::announce::{Source, Wanted, sent};
 use super::ats::send_atp;
 use super::staging::Staging;
@@ -12,6 +10,7 @@ use super::{Stream, device, falls_back};
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::{Endpoint, ErrorMode, Rail};
 use crate::ucp::proto::key::{Key, OwnedKey, Remote};
+use crate::ucp::proto::spread::{Spread, Where};
 use crate::ucp::proto::verdict::is_lane_class;
 use crate::ucp::proto::{Driven, Flight, Op, Stage, Step};
 use crate::ucp::request::ReqRef;
@@ -20,11 +19,8 @@ use crate::ucp::wire::rndv::{Atp, PutTo};
 use crate::ucp::worker::Worker;
 use crate::ucp::worker::tally::up;
 use crate::ucs::status::{Error, Result, Status};
+use crate::uct::Place;
 use crate::uct::cuda::ipc::Named;
-use crate::uct::{Place, Post, Which};
-
-/// Puts that are shared among rails are not shorter than this.
-const SHORTEST: usize = 64 << 10;
 
 /// Writing. Owns the source and the receiver's key, which only the RTR can supply.
 pub struct Put {
@@ -56,16 +52,7 @@ pub struct Written {
 
 /// The lanes in use. They stop writing when this is let go.
 pub struct Attempt {
-    rails: SmallVec<[Rail; 1]>,
-    token: u64,
-    /// Bytes that the lanes have taken.
-    at: usize,
-    /// Bytes that each rail has taken.
-    loads: SmallVec<[usize; 1]>,
-    /// Puts, or flushes, whose completion is to come.
-    outstanding: usize,
-    /// Rails that were asked whether all is in place, from the first on.
-    asked: usize,
+    spread: Spread,
     /// Something has failed: what completes now proves nothing.
     failed: bool,
     /// For memory of a device.
@@ -73,46 +60,9 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    fn new(rails: SmallVec<[Rail; 1]>, token: u64, at: usize) -> Attempt {
-        Attempt {
-            loads: rails.iter().map(|_| 0).collect(),
-            rails,
-            token,
-            at,
-            outstanding: 0,
-            asked: 0,
-            failed: false,
-            staging: None,
-        }
-    }
-
-    /// Rails, the one with the least to do first.
-    fn order(&self) -> SmallVec<[usize; 4]> {
-        let mut order: SmallVec<[usize; 4]> = (0..self.rails.len()).collect();
-        let load = |i: &usize| match (self.loads.get(*i), self.rails.get(*i)) {
-            (Some(load), Some(rail)) => *load as f64 / rail.bandwidth.max(1.0),
-            _ => f64::INFINITY,
-        };
-        order.sort_by(|a, b| load(a).total_cmp(&load(b)));
-        order
-    }
-
     /// Stops the lanes, where that is possible.
     pub fn cancel(&mut self) {
-        if self.outstanding == 0 {
-            return;
-        }
-        let which = Which::One(self.token);
-        let stopped = self.rails.iter().filter(|rail| rail.lane.let_go(which));
-        if stopped.count() != 0 {
-            self.outstanding = 0;
-        }
-    }
-}
-
-impl Drop for Attempt {
-    fn drop(&mut self) {
-        self.cancel();
+        self.spread.cancel();
     }
 }
 
@@ -187,17 +137,13 @@ impl Put {
     }
 
     fn write(&self, attempt: &mut Attempt) -> Result<Step> {
-        let share = match attempt.rails.len() {
-            0 | 1 => usize::MAX,
-            n => (self.len.div_ceil(n)).max(SHORTEST),
-        };
-        while attempt.at < self.len {
-            // The kernel copies one at a time; others queue.
-            let single = attempt.rails.iter().all(|rail| !rail.keyed) || attempt.staging.is_some();
-            if single && attempt.outstanding != 0 {
+        // The kernel copies one at a time; others queue.
+        let single = attempt.spread.is_direct() || attempt.staging.is_some();
+        while attempt.spread.at() < self.len {
+            if single && attempt.spread.outstanding() != 0 {
                 return Ok(Step::Waiting);
             }
-            if !self.write_piece(attempt, share)? {
+            if !self.write_piece(attempt)? {
                 return Ok(Step::Blocked);
             }
             self.confirm(attempt);
@@ -205,71 +151,36 @@ impl Put {
         Ok(Step::Done)
     }
 
-    /// Posts one put of at most `share` bytes. False if no rail has room.
-    fn write_piece(&self, attempt: &mut Attempt, share: usize) -> Result<bool> {
-        if attempt.rails.is_empty() {
-            return Err(Error::Unreachable);
-        }
-        for index in attempt.order() {
-            let Some(rail) = attempt.rails.get(index) else {
-                continue;
-            };
-            let left = (self.len - attempt.at).min(rail.max_len).min(share);
-            let from = self.offset + attempt.at;
-            let pieces = match (&*self.source.buf, attempt.staging.as_mut()) {
+    /// Posts one put. False if no rail has room.
+    fn write_piece(&self, attempt: &mut Attempt) -> Result<bool> {
+        let key = self.device.as_ref().map(Named::number);
+        let to = Where {
+            address: self.address,
+            key: key.unwrap_or(self.key.region()),
+            len: self.len,
+        };
+        let of_device = self.device.is_some();
+        let Attempt {
+            spread, staging, ..
+        } = attempt;
+        spread.piece(&to, self.len, |at, len, max_iov| {
+            let from = self.offset + at;
+            Ok(match (&*self.source.buf, staging.as_mut()) {
                 (SendBuf::Device(device), Some(staging)) => {
-                    SendBuf::Contig(staging.fill(device, from, left)?).pieces(0, left, 1)
+                    SendBuf::Contig(staging.fill(device, from, len)?).pieces(0, len, 1)
                 }
-                (buf, _) if self.device.is_some() => buf.device_pieces(from, left),
-                (buf, _) => buf.pieces(from, left, rail.max_iov),
-            };
-            let (pieces, n) = pieces.filter(|(_, n)| *n != 0).ok_or(Error::Unsupported)?;
-            let remote = self.address.wrapping_add(attempt.at as u64);
-            let key = self.device.as_ref().map(Named::number);
-            let (lane, key) = (rail.lane.clone(), key.unwrap_or(self.key.region()));
-            match lane.put_zcopy(&pieces, remote, key, self.op)? {
-                Post::NoResource => continue,
-                Post::Done => {}
-                Post::Pending => attempt.outstanding += 1,
-            }
-            attempt.at += n;
-            if let Some(load) = attempt.loads.get_mut(index) {
-                *load += n;
-            }
-            return Ok(true);
-        }
-        Ok(false)
-    }
-
-    /// Asks the rails that need it whether all is in place.
-    fn flush(&self, attempt: &mut Attempt, ep: &Endpoint) -> Result<Step> {
-        while let Some(rail) = attempt.rails.get(attempt.asked) {
-            let used = attempt
-                .loads
-                .get(attempt.asked)
-                .is_some_and(|load| *load != 0);
-            if used && Put::needs_flush(rail, ep) {
-                let lane = rail.lane.clone();
-                match lane.flush(self.op)? {
-                    Post::Done => {}
-                    Post::NoResource => return Ok(Step::Blocked),
-                    Post::Pending => attempt.outstanding += 1,
-                }
-            }
-            attempt.asked += 1;
-        }
-        Ok(match attempt.outstanding {
-            0 => Step::Done,
-            _ => Step::Waiting,
+                (buf, _) if of_device => buf.device_pieces(from, len),
+                (buf, _) => buf.pieces(from, len, max_iov),
+            })
         })
     }
 
     /// What has completed is in place where a lane writes by itself, or has been asked.
     fn confirm(&self, attempt: &Attempt) {
-        let written = attempt.rails.iter().all(|rail| !rail.keyed);
-        let flushed = attempt.asked != 0 && attempt.asked == attempt.rails.len();
-        if attempt.outstanding == 0 && !attempt.failed && (written || flushed) {
-            self.confirmed.set(attempt.at);
+        let spread = &attempt.spread;
+        let certain = spread.is_direct() || spread.is_asked();
+        if spread.outstanding() == 0 && !attempt.failed && certain {
+            self.confirmed.set(spread.at());
         }
     }
 
@@ -288,24 +199,35 @@ impl Stage for Put {
         if self.device.is_some() {
             let rail = device::rail(ep).ok_or(Error::Unsupported)?;
             let rails = core::iter::once(rail).collect();
-            return Ok(Attempt::new(rails, self.op, self.confirmed.get()));
+            return Ok(Attempt {
+                spread: Spread::new(rails, self.op, self.confirmed.get()),
+                failed: false,
+                staging: None,
+            });
         }
         if self.wants_device {
             return Err(Error::Unsupported);
         }
-        let rails = ep.put_rails();
+        let mut rails = ep.put_rails();
+        rails.truncate(ep.config().rails.max(1));
+        if self.key.region() == 0 {
+            // The receiver has exposed its memory to the kernel only.
+            rails.retain(|rail| !rail.keyed);
+        }
         if rails.is_empty() {
             return Err(Error::Unsupported);
         }
-        let mut attempt = Attempt::new(rails, self.op, self.confirmed.get());
-        attempt.staging = Staging::of(&self.source.buf, self.len, ep)?;
-        Ok(attempt)
+        Ok(Attempt {
+            spread: Spread::new(rails, self.op, self.confirmed.get()),
+            failed: false,
+            staging: Staging::of(&self.source.buf, self.len, ep)?,
+        })
     }
 
     fn progress(&self, attempt: &mut Attempt, ep: &Rc<Endpoint>) -> Result<Step> {
         match self.write(attempt)? {
-            Step::Done if attempt.outstanding != 0 => Ok(Step::Waiting),
-            Step::Done => self.flush(attempt, ep),
+            Step::Done if attempt.spread.outstanding() != 0 => Ok(Step::Waiting),
+            Step::Done => attempt.spread.flush(|rail| Put::needs_flush(rail, ep)),
             step => Ok(step),
         }
     }
@@ -315,17 +237,17 @@ impl Stage for Put {
     }
 
     fn outstanding(attempt: &Attempt) -> usize {
-        attempt.outstanding
+        attempt.spread.outstanding()
     }
 
     fn ended(&self, attempt: &mut Attempt, result: Result<()>) {
-        attempt.outstanding = attempt.outstanding.saturating_sub(1);
+        attempt.spread.ended();
         attempt.failed |= result.is_err();
         self.confirm(attempt);
     }
 
     fn lane_lost(&self, attempt: &mut Attempt, ep: &Rc<Endpoint>) -> usize {
-        match attempt.rails.first() {
+        match attempt.spread.first() {
             Some(rail) => ep.lose_lane(rail.index),
             None => 0,
         }

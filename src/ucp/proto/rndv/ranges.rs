@@ -32,6 +32,19 @@ impl Ranges {
         }
     }
 
+    /// As [`Ranges::add`], if these bytes are inside of `total` and none of them is there yet.
+    pub fn add_new(&mut self, start: usize, len: usize, total: usize) -> bool {
+        let Some(end) = start.checked_add(len).filter(|end| *end <= total) else {
+            return false;
+        };
+        let overlaps = |(s, e): &(usize, usize)| *s < end && start < *e;
+        if self.all.iter().any(overlaps) {
+            return false;
+        }
+        self.add(start, len);
+        true
+    }
+
     /// Adds `len` bytes from `start` on.
     pub fn add(&mut self, start: usize, len: usize) {
         let end = start.saturating_add(len);

@@ -164,14 +164,16 @@ pub fn expose_device(worker: &Worker, req: ReqRef, buf: RecvBuf, entry: Entry, w
 /// Has the bytes written to `buf`, which is in one piece.
 pub fn expose(worker: &Worker, req: ReqRef, buf: RecvBuf, what: Ask) {
     let mem = buf.contig();
-    let rail = req.ep().and_then(|ep| ep.put_rails().into_iter().next());
-    let (Some(mem), Some(rail)) = (mem, rail) else {
+    let rails = req.ep().map(|ep| ep.put_rails()).unwrap_or_default();
+    let Some(mem) = mem.filter(|_| !rails.is_empty()) else {
         return ask(worker, req, buf, what);
     };
     let mem = mem.part(what.got, what.len - what.got);
     let (address, len) = (mem.ptr().addr(), mem.len());
-    let (writer, registered) = match rail.keyed {
-        false => (By::Peer, None),
+    let by_us = rails.iter().all(|rail| rail.keyed);
+    let writer = if by_us { By::Us } else { By::Peer };
+    let registered = match rails.iter().any(|rail| rail.keyed) {
+        false => None,
         true => {
             let memory = match worker.refused.refuses_next() {
                 true => Err(Error::NoMemory),
@@ -187,7 +189,7 @@ pub fn expose(worker: &Worker, req: ReqRef, buf: RecvBuf, what: Ask) {
                 }
             };
             let context = worker.context().clone();
-            (By::Us, Some(Registered::new(context, memory)))
+            Some(Registered::new(context, memory))
         }
     };
     let exposed = Exposed::pack(buf, writer, registered, worker.keys());

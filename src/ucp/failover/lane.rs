@@ -5,7 +5,7 @@ use std::time::Instant;
 use smallvec::SmallVec;
 
 use super::kept::{Kept, Label};
-use super::{NO_LINK, Reliable, Waiting};
+use super::{Reliable, Waiting};
 use crate::ucp::replay::Channel;
 use crate::ucp::wire::numbered::{Numbered, Say};
 use crate::ucp::wire::rndv::PutTo;
@@ -21,9 +21,7 @@ impl Reliable {
             return Err(Error::ConnectionReset);
         }
         let link = self.link.borrow();
-        // The first ones wait for the peer's link together.
-        let flows = !link.has_replays() || self.pair.borrow().theirs() == NO_LINK;
-        Ok(flows && link.has_room(Channel::Ordered, Numbered::LEN + len))
+        Ok(!link.has_replays() && link.has_room(Channel::Ordered, Numbered::LEN + len))
     }
 
     /// Takes a message that `pack` writes. It has been taken when this returns, whether a lane has
@@ -42,7 +40,6 @@ impl Reliable {
     fn transmit(&self, id: u8, mut kept: Kept, cost: usize) {
         let label = Label {
             origin: self.origin,
-            between: self.between(),
             id,
             urgent: self.turns.sent(id),
         };
@@ -79,7 +76,6 @@ impl Reliable {
         };
         let label = Label {
             origin: self.origin,
-            between: self.between(),
             id,
             urgent: true,
         };

@@ -97,8 +97,7 @@ impl Side {
         let mut link = Link::new([limits; 2]);
         let wires = (0..LANES).map(|_| Wire::default()).collect();
         for lane in 0..LANES {
-            let id = link.lanes.open(lane);
-            assert!(id.is_some_and(|id| link.lanes.proven(id)));
+            link.lanes.open(lane, true);
         }
         Side {
             link,
@@ -173,7 +172,7 @@ impl Side {
         if self.lost {
             return;
         }
-        let id = match self.link.lanes.open(lane) {
+        let id = match self.link.lanes.open(lane, false) {
             // There may be no other lane by which the peer could answer.
             None if self.any_lane().is_none() => self.link.lanes.reopen(lane),
             id => id,

@@ -46,7 +46,7 @@ impl Endpoint {
     /// Users get their buffers back when their requests complete, so lanes have to leave them alone
     /// before that, and peers that read them have to notice.
     pub(super) fn let_go(&self) {
-        if let Some(lease) = self.lease.get() {
+        if let Some(lease) = self.rare.get().and_then(|rare| rare.lease.get()) {
             lease.revoke();
         }
         for lane in self.lanes() {
@@ -56,7 +56,7 @@ impl Endpoint {
 
     /// Key of the lease under which the peer reads what is announced to it.
     pub(in crate::ucp) fn lease(&self) -> u64 {
-        self.lease.get_or_init(Lease::new).key()
+        self.rare().lease.get_or_init(Lease::new).key()
     }
 
     /// Ends whatever is in flight.

@@ -1,13 +1,13 @@
 //! Making an endpoint: lanes chosen and opened.
 
-use core::cell::{Cell, OnceCell, RefCell};
+use core::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
 use smallvec::{SmallVec, smallvec};
 
 use super::config::proto_params;
 use super::rails::lane_token;
-use super::{AmRail, Endpoint, EpConfig, EpOptions, ErrorMode, RailInfo, Wired};
+use super::{AmRail, Endpoint, EpConfig, EpOptions, ErrorMode, Queue, RailInfo, Wired};
 use crate::ucp::address::WorkerAddress;
 use crate::ucp::context::{Context, Features, RscIndex};
 use crate::ucp::failover::{self, Overhead, Reliable};
@@ -138,7 +138,7 @@ impl Endpoint {
             }
             None => Reliable::open(
                 worker,
-                self.origin,
+                self.origin(),
                 peer,
                 self.token,
                 rails(address, &lanes),
@@ -159,7 +159,7 @@ impl Endpoint {
         let rails = rails(address, &lanes.ok_or(Error::Unreachable)?);
         Reliable::open(
             &self.worker,
-            self.origin,
+            self.origin(),
             self.peer.get(),
             self.token,
             rails,
@@ -182,15 +182,11 @@ impl Endpoint {
             device: Cell::new(None),
             store: Cell::new(None),
             order: OnceCell::new(),
-            origin: Origin {
-                worker: worker.uid(),
-                conn,
-            },
+            conn,
             peer: Cell::new(Origin { worker: 0, conn }),
-            sockaddrs: RefCell::default(),
             token,
             next_seq: Cell::new(0),
-            pending: RefCell::default(),
+            pending: Queue::default(),
             announced: Cell::new(false),
             owned: Cell::new(false),
             lent: Cell::new(false),
@@ -201,10 +197,8 @@ impl Endpoint {
             in_flight: Cell::new(0),
             one_sided: Cell::new(0),
             started: Cell::new(0),
-            flushes: RefCell::default(),
-            lease: OnceCell::new(),
-            stream: RefCell::default(),
-            options: RefCell::new(worker.ep_options(options)),
+            rare: OnceCell::new(),
+            options: Cell::new(Some(worker.ep_options(options))),
             peer_name: worker.ways.name(peer_name),
         }
     }
@@ -602,10 +596,6 @@ fn wired(
         });
     }
     let am = lanes.get(usize::from(chosen.am)).cloned();
-    Ok(Wired {
-        am: am.ok_or(Error::NoDevice)?,
-        config,
-        lanes,
-        attempts,
-    })
+    let am = am.ok_or(Error::NoDevice)?;
+    Ok(Wired::new(am, config, lanes, attempts))
 }

@@ -1,5 +1,6 @@
 //! Failure of an endpoint.
 
+use core::cell::RefCell;
 use core::ffi::c_void;
 use std::rc::Rc;
 
@@ -25,7 +26,7 @@ impl Endpoint {
     /// go on with.
     pub fn verdict(&self, error: Error, survivors: usize, budget: u32) -> Verdict {
         let standing = Standing {
-            mode: self.options.borrow().mode,
+            mode: self.error_mode(),
             failed: self.failed.get(),
             survivors,
             budget,
@@ -46,7 +47,7 @@ impl Endpoint {
     /// Something here goes on only when the peer does its part.
     pub fn awaits_peer(&self) -> bool {
         self.in_flight.get() != 0
-            || !self.flushes.borrow().is_empty()
+            || self.has_flushes()
             || self.is_blocked()
             || self.order_so_far().is_some_and(|order| order.is_asked())
             || self.worker.tag.has_part_from(self.peer_origin())
@@ -55,8 +56,8 @@ impl Endpoint {
 
     /// A receive waits for bytes that only this peer can send.
     pub fn awaits_bytes(&self) -> bool {
-        let stream = self.stream.borrow();
-        stream.as_ref().is_some_and(|stream| stream.is_awaited())
+        let stream = self.stream_so_far().map(RefCell::borrow);
+        stream.is_some_and(|stream| stream.as_ref().is_some_and(|stream| stream.is_awaited()))
     }
 
     /// The peer is known to have closed in good order.
@@ -115,7 +116,7 @@ impl Endpoint {
     }
 
     pub fn error_mode(&self) -> ErrorMode {
-        self.options.borrow().mode
+        self.with_options(|options| options.mode)
     }
 
     /// The peer or all ways to it are lost. What is in flight is ended at the worker's next

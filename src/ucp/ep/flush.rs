@@ -9,6 +9,7 @@
 //! sent as messages, the target is asked whether they have taken effect; it answers when it
 //! comes to the question, since messages arrive in order.
 
+use core::cell::RefCell;
 use core::sync::atomic;
 use std::rc::Rc;
 
@@ -94,10 +95,10 @@ impl Endpoint {
             self.one_sided.set(self.one_sided.get().saturating_sub(1));
         }
         self.release_held();
-        if self.flushes.borrow().is_empty() {
+        if !self.has_flushes() {
             return;
         }
-        let waiting = self.flushes.borrow().clone();
+        let waiting = self.rare().flushes.borrow().clone();
         for req in waiting {
             step(self, req, number, Ok(()));
         }
@@ -128,7 +129,7 @@ impl Endpoint {
             && self.one_sided.get() == 0
             && self.order_so_far().is_none_or(|order| order.is_flushed())
             && !self.is_blocked()
-            && self.flushes.borrow().is_empty()
+            && !self.has_flushes()
             && self.lanes().iter().all(done)
     }
 
@@ -165,7 +166,7 @@ impl Endpoint {
             result: Ok(()),
             asked: None,
         }));
-        self.flushes.borrow_mut().push(req);
+        self.rare().flushes.borrow_mut().push(req);
         self.submit(req);
     }
 
@@ -192,7 +193,7 @@ impl Endpoint {
     }
 
     pub(super) fn end_flushes(self: &Rc<Self>, error: Error) {
-        let waiting = core::mem::take(&mut *self.flushes.borrow_mut());
+        let waiting = self.flushes().map(RefCell::take).unwrap_or_default();
         for req in waiting {
             if let Op::Flush(flush) = req.take_op() {
                 let then = flush.then;
@@ -211,7 +212,10 @@ impl Endpoint {
     /// The peer's end of the connection is closed. A flush that closes ours needs no answer.
     pub(in crate::ucp) fn peer_has_closed(self: &Rc<Self>) {
         let closing: SmallVec<[ReqRef; 2]> = {
-            let flushes = self.flushes.borrow();
+            let Some(flushes) = self.flushes() else {
+                return;
+            };
+            let flushes = flushes.borrow();
             flushes.iter().copied().filter(|req| closes(*req)).collect()
         };
         for req in closing {
@@ -275,7 +279,9 @@ fn step(ep: &Rc<Endpoint>, req: ReqRef, number: u64, result: Result<()>) {
                 flush.asked = Some(ep.ask_flush(req.id()));
                 return req.set_op(Op::Flush(flush));
             }
-            ep.flushes.borrow_mut().retain(|other| *other != req);
+            if let Some(flushes) = ep.flushes() {
+                flushes.borrow_mut().retain(|other| *other != req);
+            }
             let (then, result) = (flush.then, flush.result);
             drop(flush);
             ep.end_flush(req, then, result);

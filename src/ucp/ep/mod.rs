@@ -12,7 +12,6 @@ mod wired;
 
 use core::cell::{Cell, OnceCell, RefCell};
 use core::ffi::{c_char, c_void};
-use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
@@ -22,7 +21,7 @@ pub use config::EpConfig;
 pub(in crate::ucp) use create::ways;
 pub use create::why_unused;
 pub use error::{ErrorHandler, ErrorMode};
-pub use pending::{Message, Pending};
+pub use pending::{Message, Pending, Queue, Waiting};
 pub use rails::{AmRail, Rail, RailInfo, first_done};
 pub use wired::Wired;
 
@@ -88,17 +87,15 @@ pub struct Endpoint {
     device: Cell<Option<LaneIdx>>,
     /// Of its one-sided operations, once there are any.
     order: OnceCell<Rc<Order>>,
-    /// Our side of the connection, as the peer knows it.
-    origin: Origin,
+    /// Number of our side of the connection, as the peer knows it.
+    conn: u32,
     /// The peer's side of the connection, as it names it in its messages; the worker is 0 until
     /// it is known.
     peer: Cell<Origin>,
-    /// Addresses of a connection by socket address: ours and the peer's.
-    sockaddrs: RefCell<Option<Box<SockAddrs>>>,
     /// The id in the worker's table.
     token: u64,
     next_seq: Cell<u64>,
-    pending: RefCell<VecDeque<Pending>>,
+    pending: Queue,
     /// The peer has, or will have before any later message, an endpoint for this connection.
     announced: Cell<bool>,
     /// A user holds the handle. Otherwise it exists because the peer connected.
@@ -117,15 +114,27 @@ pub struct Endpoint {
     in_flight: Cell<u32>,
     one_sided: Cell<u32>,
     started: Cell<u64>,
+    rare: OnceCell<Box<Rare>>,
+    /// Shared by the endpoints for which nothing was said, and never `None` but while it is looked at.
+    options: Cell<Option<Rc<EpOptions>>>,
+    peer_name: Rc<str>,
+}
+
+/// What most endpoints never need.
+#[derive(Default)]
+struct Rare {
+    /// Those that wait for operations begun here.
     flushes: RefCell<SmallVec<[ReqRef; 2]>>,
+    /// The two ends of a connection by socket address.
+    sockaddrs: Cell<Option<SockAddrs>>,
     /// Of the memory that the peer reads, once there is any; it ends with the endpoint's failure.
     lease: OnceCell<uct::Lease>,
     /// The receiving side of its stream, once it is used.
-    pub(in crate::ucp) stream: RefCell<Option<Box<Stream>>>,
-    /// Shared by the endpoints for which nothing was said.
-    options: RefCell<Rc<EpOptions>>,
-    peer_name: Rc<str>,
+    stream: RefCell<Option<Box<Stream>>>,
 }
+
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Endpoint>() <= 184, "ten thousand endpoints");
 
 impl Endpoint {
     pub fn worker(&self) -> &Rc<Worker> {
@@ -155,7 +164,31 @@ impl Endpoint {
     }
 
     pub fn lanes(&self) -> &[Rc<dyn uct::Ep>] {
-        &self.wired().lanes
+        self.wired().lanes()
+    }
+
+    fn rare(&self) -> &Rare {
+        self.rare.get_or_init(Box::default)
+    }
+
+    /// Flushes that wait for operations begun here.
+    fn flushes(&self) -> Option<&RefCell<SmallVec<[ReqRef; 2]>>> {
+        self.rare.get().map(|rare| &rare.flushes)
+    }
+
+    #[inline]
+    fn has_flushes(&self) -> bool {
+        self.flushes().is_some_and(|all| !all.borrow().is_empty())
+    }
+
+    /// The receiving side of its stream.
+    pub(in crate::ucp) fn stream(&self) -> &RefCell<Option<Box<Stream>>> {
+        &self.rare().stream
+    }
+
+    /// The same, if there can have been one.
+    pub(in crate::ucp) fn stream_so_far(&self) -> Option<&RefCell<Option<Box<Stream>>>> {
+        self.rare.get().map(|rare| &rare.stream)
     }
 
     fn lane(&self, index: LaneIdx) -> Option<Rc<dyn uct::Ep>> {
@@ -227,8 +260,12 @@ impl Endpoint {
         self.fast_max.get() >= 0 && len <= self.config().copy_max
     }
 
+    /// Our side of the connection, as the peer knows it.
     pub fn origin(&self) -> Origin {
-        self.origin
+        Origin {
+            worker: self.worker.uid(),
+            conn: self.conn,
+        }
     }
 
     /// The peer's side of the connection.
@@ -238,11 +275,12 @@ impl Endpoint {
 
     /// Addresses of a connection by socket address: ours, if it is known, and the peer's.
     pub fn sockaddrs(&self) -> Option<SockAddrs> {
-        self.sockaddrs.borrow().as_deref().copied()
+        self.rare.get()?.sockaddrs.get()
     }
 
     pub(in crate::ucp) fn set_sockaddrs(&self, local: Option<SocketAddr>, remote: SocketAddr) {
-        *self.sockaddrs.borrow_mut() = Some(Box::new(SockAddrs { local, remote }));
+        let addrs = SockAddrs { local, remote };
+        self.rare().sockaddrs.set(Some(addrs));
     }
 
     pub fn remote_worker(&self) -> u64 {
@@ -258,7 +296,7 @@ impl Endpoint {
         let seq = self.next_seq.get();
         self.next_seq.set(seq + 1);
         Identity {
-            origin: self.origin,
+            origin: self.origin(),
             seq,
         }
     }
@@ -282,18 +320,26 @@ impl Endpoint {
     }
 
     pub fn options(&self) -> EpOptions {
-        EpOptions::clone(&self.options.borrow())
+        self.with_options(EpOptions::clone)
+    }
+
+    fn with_options<T>(&self, f: impl FnOnce(&EpOptions) -> T) -> T {
+        let options = self.options.take().unwrap_or_default();
+        let value = f(&options);
+        self.options.set(Some(options));
+        value
     }
 
     pub fn set_options(&self, options: EpOptions) {
-        let before = self.options.replace(self.worker.ep_options(options));
+        let options = self.worker.ep_options(options);
+        let before = self.options.replace(Some(options));
         drop(before);
         self.worker.watch_peer(self);
     }
 
     /// The name that the user gave it, or one that tells it apart.
     pub fn name(&self) -> String {
-        let given = self.options.borrow().name.clone();
+        let given = self.with_options(|options| options.name.clone());
         given.unwrap_or_else(|| format!("ep_{}", self.token))
     }
 

@@ -1,6 +1,8 @@
 //! What waits for room on the lane, in order. As long as anything waits, everything later waits
 //! behind it.
 
+use core::cell::RefCell;
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use smallvec::SmallVec;
@@ -9,6 +11,7 @@ use super::Endpoint;
 use crate::ucp::proto::{Driven, Flight, Op, Stage, amo, rma, rndv};
 use crate::ucp::request::ReqRef;
 use crate::ucp::wire::{Writer, am, wireup};
+use crate::ucp::wireup::attempts::Attempts;
 use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Result};
 use crate::uct::{Ep, Post};
@@ -54,6 +57,71 @@ impl Message {
     }
 }
 
+/// What waits. Queues that have run empty lend their memory to the next: few endpoints wait at a time.
+#[derive(Default)]
+pub struct Queue {
+    items: RefCell<Option<Box<Waiting>>>,
+}
+
+/// Memory of a queue.
+#[derive(Default)]
+pub struct Waiting(VecDeque<Pending>);
+
+impl Queue {
+    /// Longer ones don't keep their memory.
+    const KEEP: usize = 64;
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        let items = self.items.borrow();
+        items.as_ref().is_none_or(|items| items.0.is_empty())
+    }
+
+    fn any(&self, is_it: impl Fn(&Pending) -> bool) -> bool {
+        self.items
+            .borrow()
+            .iter()
+            .flat_map(|items| &items.0)
+            .any(is_it)
+    }
+
+    fn retain(&self, keep: impl Fn(&Pending) -> bool) {
+        if let Some(items) = &mut *self.items.borrow_mut() {
+            items.0.retain(keep);
+        }
+    }
+
+    fn push_back(&self, pending: Pending, worker: &Worker) {
+        let mut items = self.items.borrow_mut();
+        let items = items.get_or_insert_with(|| worker.idle_queue.take().unwrap_or_default());
+        items.0.push_back(pending);
+    }
+
+    fn push_front(&self, pending: Pending) {
+        self.items
+            .borrow_mut()
+            .get_or_insert_default()
+            .0
+            .push_front(pending);
+    }
+
+    fn pop_front(&self) -> Option<Pending> {
+        self.items.borrow_mut().as_mut()?.0.pop_front()
+    }
+
+    fn take(&self) -> VecDeque<Pending> {
+        self.items.take().map(|items| items.0).unwrap_or_default()
+    }
+
+    /// It is empty.
+    fn rest(&self, worker: &Worker) {
+        let items = self.items.take();
+        if let Some(items) = items.filter(|items| items.0.capacity() <= Queue::KEEP) {
+            worker.idle_queue.set(Some(items));
+        }
+    }
+}
+
 /// What one try came to.
 enum Tried {
     Gone,
@@ -62,18 +130,27 @@ enum Tried {
 
 impl Endpoint {
     pub fn is_blocked(&self) -> bool {
-        !self.pending.borrow().is_empty()
+        !self.pending.is_empty()
+    }
+
+    fn attempts(&self) -> Option<&Attempts> {
+        self.wired.get()?.attempts.as_deref()
+    }
+
+    /// Begins to connect if that has been left for later. False if it can't be done now.
+    pub(in crate::ucp) fn connect_early(&self) -> bool {
+        self.attempts().is_none_or(Attempts::begin_early)
     }
 
     pub fn is_queued(&self, req: ReqRef) -> bool {
         let is_it = |p: &Pending| matches!(p, Pending::Op(other) if *other == req);
-        self.pending.borrow().iter().any(is_it)
+        self.pending.any(is_it)
     }
 
     /// An operation that waits for its turn does so no more.
     pub fn unqueue(&self, req: ReqRef) {
         let is_it = |p: &Pending| matches!(p, Pending::Op(other) if *other == req);
-        self.pending.borrow_mut().retain(|p| !is_it(p));
+        self.pending.retain(|p| !is_it(p));
     }
 
     /// Queues an operation whose flight is stored in it.
@@ -94,8 +171,11 @@ impl Endpoint {
         if !self.is_blocked() {
             self.fast_max.set(-1);
             self.worker.block(self.clone());
+            if self.attempts().is_some_and(Attempts::is_open) {
+                self.worker.connect_ahead(self.token);
+            }
         }
-        self.pending.borrow_mut().push_back(pending);
+        self.pending.push_back(pending, &self.worker);
     }
 
     /// Sends a small message of ours, after what is queued.
@@ -124,9 +204,8 @@ impl Endpoint {
         let all = core::iter::once(announcement).chain(messages);
         if self.is_blocked() {
             let all: Vec<Message> = all.collect();
-            let mut pending = self.pending.borrow_mut();
             for message in all.into_iter().rev() {
-                pending.push_front(Pending::Control(message));
+                self.pending.push_front(Pending::Control(message));
             }
         } else {
             all.for_each(|message| self.send_message(message));
@@ -165,7 +244,7 @@ impl Endpoint {
     fn announcement(&self) -> Message {
         let header = wireup::Wireup {
             kind: wireup::Kind::Request,
-            origin: self.origin,
+            origin: self.origin(),
             to: self.remote_worker(),
         };
         let address = self.worker.address();
@@ -194,7 +273,7 @@ impl Endpoint {
         }
         let header = wireup::Wireup {
             kind,
-            origin: self.origin,
+            origin: self.origin(),
             to: self.remote_worker(),
         };
         let message = Message::new(am::WIREUP, wireup::Wireup::LEN, |w| header.encode(w));
@@ -215,9 +294,10 @@ impl Endpoint {
     /// Sends what waits. True when nothing waits any more.
     pub fn run_pending(self: &Rc<Self>) -> bool {
         loop {
-            let front = self.pending.borrow_mut().pop_front();
+            let front = self.pending.pop_front();
             let tried = match front {
                 None => {
+                    self.pending.rest(&self.worker);
                     if self.failed.get().is_none() {
                         self.fast_max.set(self.config().fast_max);
                     }
@@ -242,7 +322,7 @@ impl Endpoint {
                     }
                 },
             };
-            self.pending.borrow_mut().push_front(tried);
+            self.pending.push_front(tried);
             return false;
         }
     }
@@ -251,13 +331,12 @@ impl Endpoint {
     pub(super) fn has_farewell(&self) -> bool {
         let waits =
             |p: &Pending| matches!(p, Pending::Control(message) if message.id == am::WIREUP);
-        self.failed.get().is_some() && self.pending.borrow().iter().any(waits)
+        self.failed.get().is_some() && self.pending.any(waits)
     }
 
     /// Ends what waits. Flushes are left to [`Endpoint::end_flushes`], which tells whom they are for.
     pub(super) fn end_pending(self: &Rc<Self>, error: Error) {
-        let waiting: Vec<Pending> = self.pending.borrow_mut().drain(..).collect();
-        for pending in waiting {
+        for pending in self.pending.take() {
             let Pending::Op(req) = pending else { continue };
             match req.take_op() {
                 op @ Op::Flush(_) => req.set_op(op),

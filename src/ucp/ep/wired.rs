@@ -17,19 +17,44 @@ pub struct Wired {
     /// The lane of active messages, one of `lanes`.
     pub am: Rc<dyn uct::Ep>,
     pub config: Rc<EpConfig>,
-    /// All lanes, in the order of `config.lanes`.
-    pub lanes: SmallVec<[Rc<dyn uct::Ep>; 1]>,
+    /// All lanes, in the order of `config.lanes`, unless that of active messages is the only one.
+    lanes: Option<Box<Lanes>>,
     /// The lane of active messages, if there are others that could do instead.
     pub attempts: Option<Rc<Attempts>>,
 }
 
+/// Lanes of an endpoint, in the order of its configuration.
+pub type Lanes = SmallVec<[Rc<dyn uct::Ep>; 1]>;
+
 impl Wired {
+    /// `am`: the lane of active messages, one of `lanes`.
+    pub fn new(
+        am: Rc<dyn uct::Ep>,
+        config: Rc<EpConfig>,
+        lanes: Lanes,
+        attempts: Option<Rc<Attempts>>,
+    ) -> Wired {
+        Wired {
+            am,
+            config,
+            lanes: (lanes.len() != 1).then(|| Box::new(lanes)),
+            attempts,
+        }
+    }
+
+    pub fn lanes(&self) -> &[Rc<dyn uct::Ep>] {
+        match &self.lanes {
+            Some(lanes) => lanes,
+            None => core::slice::from_ref(&self.am),
+        }
+    }
+
     /// What stands in for lanes that are not there yet.
     pub fn not_yet() -> Wired {
         Wired {
             am: Rc::new(NoLane),
             config: Rc::new(EpConfig::unwired()),
-            lanes: SmallVec::new(),
+            lanes: Some(Box::default()),
             attempts: None,
         }
     }

@@ -137,13 +137,18 @@ fn lost(ep: &Rc<Endpoint>, len: usize, error: Error) {
 impl Endpoint {
     /// Works on the receiving side of the stream; `f` must not call the user.
     pub(super) fn with_stream<T>(&self, f: impl FnOnce(&mut Stream) -> T) -> T {
-        let mut stream = self.stream.borrow_mut();
+        let mut stream = self.stream().borrow_mut();
         f(stream.get_or_insert_default())
+    }
+
+    fn has_no_stream(&self) -> bool {
+        let stream = self.stream_so_far();
+        stream.is_none_or(|stream| stream.borrow().is_none())
     }
 
     /// Enters the endpoint into the worker's list if it has data and a user.
     pub fn list_stream(&self) {
-        if !self.is_owned() || self.stream.borrow().is_none() {
+        if !self.is_owned() || self.has_no_stream() {
             return;
         }
         let fresh = self.with_stream(|stream| {
@@ -159,7 +164,7 @@ impl Endpoint {
 
     /// Ends the receives that wait, and drops bytes that nobody will ask for any more.
     pub(in crate::ucp) fn end_stream(&self, error: Error, drop_data: bool) {
-        if self.stream.borrow().is_none() {
+        if self.has_no_stream() {
             return;
         }
         while let Some((req, recv)) = self.with_stream(|stream| stream.posted.pop_front()) {
@@ -168,7 +173,7 @@ impl Endpoint {
             complete(self.worker(), req, filled, Err(error));
         }
         if drop_data {
-            *self.stream.borrow_mut() = None;
+            self.stream().take();
         }
     }
 }

@@ -6,7 +6,7 @@
 //! Where nobody waits to hear of the peer's death, a connection is made when it is first used: many
 //! endpoints are made in advance, and never used.
 
-use core::cell::RefCell;
+use core::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
 
 use hashbrown::{HashMap, HashSet};
@@ -100,8 +100,12 @@ impl KnownWays {
 
 /// What can still be tried.
 struct Left {
+    /// Of the endpoint.
+    token: u64,
     ways: Rc<Ways>,
-    /// The one that is being tried, and whether it is waited for without hurry.
+    /// What is tried; `None` before the first use.
+    lane: Option<Rc<dyn Ep>>,
+    /// The way that it takes, and whether it is waited for without hurry.
     current: u8,
     patient: bool,
     /// Those not tried yet, a bit each.
@@ -134,14 +138,15 @@ impl Left {
     ///
     /// # Errors
     /// Of the last, if none can be opened.
-    fn open(&mut self, token: u64) -> Result<Rc<dyn Ep>> {
+    fn open(&mut self) -> Result<Rc<dyn Ep>> {
         loop {
-            let opened = self.way().ok_or(Error::Unreachable)?.open(token);
+            let opened = self.way().ok_or(Error::Unreachable)?.open(self.token);
             match opened {
                 Ok(ep) => {
                     if !self.patient && (self.untried | self.slow) != 0 {
                         ep.hurry();
                     }
+                    self.lane = Some(ep.clone());
                     return Ok(ep);
                 }
                 Err(error) if !self.next() => return Err(error),
@@ -153,12 +158,11 @@ impl Left {
 
 /// See the module.
 pub struct Attempts {
-    /// Of the endpoint.
-    token: u64,
-    /// What is tried or used now; `None` before the first use.
-    current: RefCell<Option<Rc<dyn Ep>>>,
-    /// `None` once the peer has answered: what follows is the lane's own affair.
-    left: RefCell<Option<Left>>,
+    /// What is used, once the peer has answered or nothing else is left to be tried: what follows is
+    /// the lane's own affair.
+    proven: OnceCell<Rc<dyn Ep>>,
+    /// `None` then, and when nothing could be opened at all.
+    left: Cell<Option<Box<Left>>>,
 }
 
 impl Attempts {
@@ -170,6 +174,8 @@ impl Attempts {
     pub fn begin(ways: Rc<Ways>, lazy: bool, token: u64) -> Result<Opened> {
         let count = ways.len().min(u16::BITS as usize);
         let mut left = Left {
+            token,
+            lane: None,
             current: 0,
             patient: false,
             // All but the first.
@@ -177,31 +183,35 @@ impl Attempts {
             slow: 0,
             ways,
         };
-        let mut current = None;
         if !lazy {
-            let ep = left.open(token)?;
+            let ep = left.open()?;
             if left.untried == 0 {
                 let local = left.way().map_or(0, |way| way.local);
                 return Ok(Opened::Only(ep, local));
             }
-            current = Some(ep);
         }
         Ok(Opened::First(Rc::new(Attempts {
-            token,
-            current: RefCell::new(current),
-            left: RefCell::new(Some(left)),
+            proven: OnceCell::new(),
+            left: Cell::new(Some(Box::new(left))),
         })))
+    }
+
+    fn with_left<T>(&self, f: impl FnOnce(&mut Left) -> T) -> Option<T> {
+        let mut left = self.left.take()?;
+        let value = f(&mut left);
+        self.left.set(Some(left));
+        Some(value)
     }
 
     /// Index of the interface in use, as long as that may change.
     pub fn local(&self) -> Option<u8> {
-        Some(self.left.borrow().as_ref()?.way()?.local)
+        self.with_left(|left| left.way().map(|way| way.local))?
     }
 
     /// The way that is being tried has failed. Goes on with another; false if there is none, or
     /// the peer had answered.
     pub fn failed(&self, error: Error) -> bool {
-        if self.is_proven() {
+        if self.lane_if_proven().is_some() {
             return false;
         }
         let Some(mut left) = self.left.take() else {
@@ -210,59 +220,98 @@ impl Attempts {
         if error == Error::EndpointTimeout && !left.patient {
             left.slow |= 1 << left.current;
         }
-        if !left.next() {
-            return false;
+        let old = left.lane.take();
+        if left.next() {
+            if left.open().is_ok() {
+                self.left.set(Some(left));
+                return true;
+            }
         }
-        let Ok(ep) = left.open(self.token) else {
-            return false;
-        };
-        self.left.replace(Some(left));
-        let old = self.current.replace(Some(ep));
-        drop(old);
-        true
+        // What is asked of it from now on ends as it did.
+        if let Some(old) = old {
+            let _ = self.proven.set(old);
+        }
+        false
     }
 
-    fn is_proven(&self) -> bool {
-        if self.left.borrow().is_none() {
-            return true;
+    #[inline]
+    fn lane_if_proven(&self) -> Option<&Rc<dyn Ep>> {
+        let proven = self.proven.get();
+        if proven.is_some() {
+            proven
+        } else {
+            self.prove()
         }
-        let up = match &*self.current.borrow() {
-            Some(ep) => ep.vitals().is_none_or(|vitals| vitals.answered),
-            None => false,
-        };
-        if up {
-            self.left.take();
-        }
-        up
     }
 
+    /// Looks whether the peer has answered.
+    #[cold]
+    fn prove(&self) -> Option<&Rc<dyn Ep>> {
+        let answered = |left: &mut Left| {
+            let lane = left.lane.as_ref()?;
+            let up = lane.vitals().is_none_or(|vitals| vitals.answered);
+            up.then(|| lane.clone())
+        };
+        let lane = self.with_left(answered)??;
+        let left = self.left.take();
+        drop(left);
+        Some(self.proven.get_or_init(|| lane))
+    }
+
+    /// What is tried or used now.
     fn lane(&self) -> Option<Rc<dyn Ep>> {
-        self.current.borrow().clone()
+        match self.proven.get() {
+            Some(lane) => Some(lane.clone()),
+            None => self.with_left(|left| left.lane.clone())?,
+        }
     }
 
-    /// The first use.
+    /// The peer has not answered yet.
+    pub fn is_open(&self) -> bool {
+        self.proven.get().is_none()
+    }
+
+    /// Begins before the first use. False if nothing can be opened now: the first use tries again,
+    /// and tells.
+    pub fn begin_early(&self) -> bool {
+        let begin = |left: &mut Left| {
+            if left.lane.is_some() {
+                return true;
+            }
+            let before = (left.current, left.patient, left.untried, left.slow);
+            let opened = left.open().is_ok();
+            if !opened {
+                (left.current, left.patient, left.untried, left.slow) = before;
+            }
+            opened
+        };
+        self.with_left(begin).unwrap_or(true)
+    }
+
+    /// The first use, unless it was before.
     #[cold]
     fn begin_now(&self) -> Result<()> {
-        if let Some(mut left) = self.left.take() {
-            let ep = left.open(self.token)?;
-            self.left.replace(Some(left));
-            self.current.replace(Some(ep));
+        let open = |left: &mut Left| match &left.lane {
+            Some(_) => Ok(()),
+            None => left.open().map(|_| ()),
+        };
+        match self.with_left(open) {
+            Some(Err(error)) => {
+                let left = self.left.take();
+                drop(left);
+                Err(error)
+            }
+            Some(Ok(())) => Ok(()),
+            // The way that was tried has failed, and no other is left.
+            None => Err(Error::Unreachable),
         }
-        Ok(())
     }
 
+    #[inline]
     fn when_proven(&self, post: impl FnOnce(&dyn Ep) -> Result<Post>) -> Result<Post> {
-        if self.is_proven() {
-            return match self.lane() {
-                Some(lane) => post(&*lane),
-                // The way that was tried has failed, and no other is left.
-                None => Err(Error::Unreachable),
-            };
-        }
-        let begun = self.current.borrow().is_some();
-        match begun {
-            true => Ok(Post::NoResource),
-            false => self.begin_now().map(|()| Post::NoResource),
+        match self.lane_if_proven() {
+            Some(lane) => post(&**lane),
+            None => self.begin_now().map(|()| Post::NoResource),
         }
     }
 }
@@ -329,8 +378,10 @@ impl Ep for Attempts {
     }
 
     fn connect(&self) -> Result<()> {
-        let begun = self.current.borrow().is_some();
-        if begun { Ok(()) } else { self.begin_now() }
+        match self.proven.get() {
+            Some(_) => Ok(()),
+            None => self.begin_now(),
+        }
     }
 
     fn peer_left(&self) -> bool {
@@ -350,16 +401,10 @@ impl Ep for Attempts {
 
     /// A failure of what is being tried is told by events.
     fn check(&self) -> Result<()> {
-        match self.lane() {
-            Some(ep) if self.is_proven() => ep.check(),
-            _ => Ok(()),
-        }
+        self.lane_if_proven().map_or(Ok(()), |ep| ep.check())
     }
 
     fn check_host(&self) -> Result<()> {
-        match self.lane() {
-            Some(ep) if self.is_proven() => ep.check_host(),
-            _ => Ok(()),
-        }
+        self.lane_if_proven().map_or(Ok(()), |ep| ep.check_host())
     }
 }

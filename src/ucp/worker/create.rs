@@ -6,6 +6,7 @@ use std::ffi::CString;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::ahead::Ahead;
 use super::early::Early;
 use super::lock::WorkerLock;
 use super::origins::Origins;
@@ -121,6 +122,7 @@ impl Worker {
             requests,
             ops: RefCell::new(IdTable::default()),
             endpoints: RefCell::default(),
+            ahead: Ahead::default(),
             next_token: Cell::new(0),
             by_origin: Origins::default(),
             no_options: Rc::default(),
@@ -129,6 +131,7 @@ impl Worker {
             apart: Cell::default(),
             configs: RefCell::default(),
             blocked: RefCell::default(),
+            idle_queue: Cell::default(),
             failed: RefCell::default(),
             one_sided: RefCell::default(),
             placed: RefCell::default(),

@@ -1,5 +1,6 @@
 //! Workers: progress, endpoints, matching and requests, with one thread of control.
 
+mod ahead;
 mod alarm;
 mod create;
 mod early;
@@ -29,6 +30,7 @@ pub use create::{ThreadMode, WorkerParams};
 pub use flush::WorkerFlush;
 pub use lock::WorkerGuard;
 
+use self::ahead::Ahead;
 use self::alarm::Alarm;
 use self::early::Early;
 use self::ids::IdTable;
@@ -38,7 +40,7 @@ use self::origins::Origins;
 use crate::sys::event::EventSet;
 use crate::ucp::am::ActiveMessages;
 use crate::ucp::context::{Context, OpenIface};
-use crate::ucp::ep::{Endpoint, EpConfig, EpOptions, Wired};
+use crate::ucp::ep::{Endpoint, EpConfig, EpOptions, Waiting, Wired};
 use crate::ucp::failover::Links;
 use crate::ucp::mem::Memory;
 use crate::ucp::proto::key::Counts;
@@ -129,6 +131,7 @@ pub struct Worker {
     /// By token.
     endpoints: RefCell<BTreeMap<u64, Rc<Endpoint>>>,
     next_token: Cell<u64>,
+    ahead: Ahead,
     by_origin: Origins,
     /// Of endpoints for which nothing was said.
     no_options: Rc<EpOptions>,
@@ -140,6 +143,8 @@ pub struct Worker {
     apart: Cell<u32>,
     configs: RefCell<Vec<Rc<EpConfig>>>,
     blocked: RefCell<VecDeque<Rc<Endpoint>>>,
+    /// Memory for the queue of the next one.
+    pub(in crate::ucp) idle_queue: Cell<Option<Box<Waiting>>>,
     failed: RefCell<Vec<Rc<Endpoint>>>,
     /// Endpoints with one-sided operations that a fence may have to order.
     one_sided: RefCell<Vec<Rc<Endpoint>>>,

@@ -2,7 +2,7 @@
 //! from. It outlives its socket (until connected, and while waiting to connect again) and its
 //! endpoint (until the peer has closed its own).
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use socket2::Socket;
 use crate::ucs::status::Error;
 use crate::uct::Stall;
 
-use super::rx::Rx;
+use super::rx::Mode;
 use super::tx::TxQueue;
 use super::wire::{FRAME_LEN, HELLO_LEN, IfaceId};
 
@@ -50,19 +50,29 @@ impl Default for Incoming {
     }
 }
 
+/// What only a connection that is being made has.
+#[derive(Debug, Default)]
+pub struct Setup {
+    pub answer: Incoming,
+    pub retries: u32,
+    /// When to act in `Backoff`, `WaitPeer` and, in a hurry, `Connecting`.
+    pub deadline: Option<Instant>,
+}
+
+/// Small, since there are thousands: what is seldom there lies in boxes.
 pub struct Conn {
     pub peer: IfaceId,
     pub sequence: u64,
     /// Found by peer and sequence; not so the other end of a connection to ourselves.
     pub listed: Cell<bool>,
-    /// Of the endpoint, while there is one.
-    pub token: Cell<Option<u64>>,
+    /// Of the endpoint, while there is one; else [`NO_TOKEN`].
+    token: Cell<u64>,
     pub state: Cell<State>,
     /// Up, and nothing queued: send at once.
     pub ready: Cell<bool>,
     /// The socket's descriptor, or -1.
     pub fd: Cell<RawFd>,
-    pub socket: RefCell<Option<Socket>>,
+    pub socket: Cell<Option<Socket>>,
     /// The key of its events.
     pub key: Cell<u64>,
     /// Room to send is waited for.
@@ -73,26 +83,28 @@ pub struct Conn {
     pub peer_closed: Cell<bool>,
     /// Sending has failed; what can still be read comes first.
     pub send_error: Cell<Option<Error>>,
-    /// Reads since then.
-    pub last_reads: Cell<u32>,
     /// It ends when its link goes down.
     pub watched: Cell<bool>,
     /// The kernel asks the peer's host now and then whether it is there.
     pub kept_alive: Cell<bool>,
+    /// The last message was a large one.
+    pub after_large: Cell<bool>,
     /// Only where [`Shared::check_host`] found something that doesn't move.
     ///
     /// [`Shared::check_host`]: super::iface::Shared::check_host
-    pub stall: RefCell<Option<Box<Stall>>>,
-    pub retries: Cell<u32>,
-    /// When to act in `Backoff` and `WaitPeer`.
-    pub deadline: Cell<Option<Instant>>,
+    pub stall: Cell<Option<Box<Stall>>>,
+    /// Until it is up.
+    setup: Cell<Option<Box<Setup>>>,
     /// Longest message that the peer may send.
     pub max_message: Cell<u32>,
-    pub answer: RefCell<Incoming>,
     pub tx: RefCell<TxQueue>,
-    pub rx: RefCell<Rx>,
-    pub puts: Puts,
+    /// `None` between two frames.
+    pub rx: Cell<Option<Box<Mode>>>,
+    puts: OnceCell<Box<Puts>>,
 }
+
+/// No endpoint's.
+const NO_TOKEN: u64 = u64::MAX;
 
 /// Puts of both sides, numbered from the start of the connection.
 #[derive(Debug, Default)]
@@ -113,28 +125,73 @@ impl Conn {
             peer,
             sequence,
             listed: Cell::new(false),
-            token: Cell::new(token),
+            token: Cell::new(token.unwrap_or(NO_TOKEN)),
             state: Cell::new(State::Backoff),
             ready: Cell::new(false),
             fd: Cell::new(-1),
-            socket: RefCell::new(None),
+            socket: Cell::new(None),
             key: Cell::new(u64::MAX),
             want_write: Cell::new(false),
             close_queued: Cell::new(false),
             peer_closed: Cell::new(false),
             send_error: Cell::new(None),
-            last_reads: Cell::new(0),
             watched: Cell::new(false),
             kept_alive: Cell::new(false),
-            stall: RefCell::new(None),
-            retries: Cell::new(0),
-            deadline: Cell::new(None),
+            after_large: Cell::new(false),
+            stall: Cell::new(None),
+            setup: Cell::new(None),
             max_message: Cell::new(0),
-            answer: RefCell::default(),
             tx: RefCell::default(),
-            rx: RefCell::default(),
-            puts: Puts::default(),
+            rx: Cell::new(None),
+            puts: OnceCell::new(),
         }
+    }
+
+    /// Of the endpoint, while there is one.
+    pub fn token(&self) -> Option<u64> {
+        Some(self.token.get()).filter(|token| *token != NO_TOKEN)
+    }
+
+    pub fn set_token(&self, token: Option<u64>) {
+        self.token.set(token.unwrap_or(NO_TOKEN));
+    }
+
+    /// Runs `f` on the socket, if there is one.
+    pub fn with_socket<T>(&self, f: impl FnOnce(&Socket) -> T) -> Option<T> {
+        let socket = self.socket.take()?;
+        let value = f(&socket);
+        self.socket.set(Some(socket));
+        Some(value)
+    }
+
+    /// Runs `f` on what it needs while it is being made.
+    pub fn with_setup<T>(&self, f: impl FnOnce(&mut Setup) -> T) -> T {
+        let mut setup = self.setup.take().unwrap_or_default();
+        let value = f(&mut setup);
+        self.setup.set(Some(setup));
+        value
+    }
+
+    /// It is up, or of no use any more.
+    pub fn end_setup(&self) {
+        self.setup.take();
+    }
+
+    /// When to act.
+    pub fn deadline(&self) -> Option<Instant> {
+        let setup = self.setup.take()?;
+        let at = setup.deadline;
+        self.setup.set(Some(setup));
+        at
+    }
+
+    pub fn puts(&self) -> &Puts {
+        self.puts.get_or_init(Box::default)
+    }
+
+    /// The same, if there have been any.
+    pub fn puts_so_far(&self) -> Option<&Puts> {
+        self.puts.get().map(|puts| &**puts)
     }
 
     /// Nothing but our close frame waits to be sent.
@@ -151,6 +208,9 @@ impl Conn {
         )
     }
 }
+
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Conn>() <= 120, "ten thousand connections");
 
 impl std::fmt::Display for Conn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

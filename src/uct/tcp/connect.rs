@@ -114,8 +114,8 @@ impl Shared {
             *next += 1;
             sequence
         };
-        if let Some(conn) = self.table.borrow().get(&(peer, sequence)) {
-            conn.token.set(Some(token));
+        if let Some(conn) = self.table.borrow().get(peer, sequence) {
+            conn.set_token(Some(token));
             return Ok(conn.clone());
         }
         let conn = Rc::new(Conn::new(peer, sequence, Some(token)));
@@ -132,13 +132,14 @@ impl Shared {
 
     pub fn list(&self, conn: &Rc<Conn>) {
         conn.listed.set(true);
-        let key = (conn.peer, conn.sequence);
-        self.table.borrow_mut().insert(key, conn.clone());
+        let before = self.table.borrow_mut().insert(conn.clone());
+        drop(before);
     }
 
     pub fn unlist(&self, conn: &Conn) {
         if conn.listed.replace(false) {
-            self.table.borrow_mut().remove(&(conn.peer, conn.sequence));
+            let removed = self.table.borrow_mut().remove(conn.peer, conn.sequence);
+            drop(removed);
         }
     }
 
@@ -236,7 +237,7 @@ impl Shared {
     pub fn dial(&self, conn: &Rc<Conn>) -> Result<()> {
         let socket = self.new_socket(conn.peer.ip)?;
         conn.state.set(State::Connecting);
-        conn.answer.borrow_mut().len = 0;
+        conn.with_setup(|setup| setup.answer.len = 0);
         let target = self.socket_addr(conn.peer.ip, conn.peer.port);
         match socket.connect(&target) {
             Ok(()) => {}
@@ -261,9 +262,8 @@ impl Shared {
 
     /// `connect` has ended, well or not.
     pub fn connected(&self, conn: &Rc<Conn>) {
-        let error = match &*conn.socket.borrow() {
-            Some(socket) => socket.take_error(),
-            None => return,
+        let Some(error) = conn.with_socket(|socket| socket.take_error()) else {
+            return;
         };
         match error {
             Ok(None) => self.greet(conn),
@@ -309,7 +309,7 @@ impl Shared {
 
     /// The answer to our greeting.
     pub fn read_answer(&self, conn: &Rc<Conn>) {
-        let greeting = read_greeting(conn.fd.get(), &mut conn.answer.borrow_mut());
+        let greeting = conn.with_setup(|setup| read_greeting(conn.fd.get(), &mut setup.answer));
         match greeting {
             Greeting::Part => {}
             Greeting::Whole(hello) => self.answered(conn, &hello),
@@ -348,7 +348,7 @@ impl Shared {
 
     fn wait(&self, conn: &Rc<Conn>, pause: Duration) {
         let at = Instant::now() + pause;
-        conn.deadline.set(Some(at));
+        conn.with_setup(|setup| setup.deadline = Some(at));
         self.waiting.borrow_mut().push(conn.clone());
         self.wake_at(at);
     }
@@ -363,7 +363,7 @@ impl Shared {
     /// An attempt has failed: another one, after a pause, unless there is no hope.
     pub fn connect_failed(&self, conn: &Rc<Conn>, error: io::Error) {
         self.detach(conn);
-        let retries = conn.retries.get();
+        let retries = conn.with_setup(|setup| setup.retries);
         let status = error_of(&error);
         let hopeless = matches!(status, Error::Unreachable | Error::EndpointTimeout);
         if hopeless || retries >= self.config.max_conn_retries {
@@ -372,7 +372,7 @@ impl Shared {
             return;
         }
         ucs_debug!("{conn}: attempt {} failed: {error}", retries + 1);
-        conn.retries.set(retries + 1);
+        conn.with_setup(|setup| setup.retries = retries + 1);
         conn.state.set(State::Backoff);
         self.wait(conn, RETRY_PAUSE * (1 << retries.min(7)));
     }
@@ -380,8 +380,7 @@ impl Shared {
     /// Both sides know each other: messages may go.
     pub fn up(&self, conn: &Rc<Conn>, max_message: u32) {
         conn.state.set(State::Up);
-        conn.retries.set(0);
-        conn.deadline.set(None);
+        conn.end_setup();
         conn.peer_closed.set(false);
         conn.max_message.set(max_message);
         ucs_debug!("{conn} is up");
@@ -408,7 +407,7 @@ impl Shared {
         let known = self
             .table
             .borrow()
-            .get(&(hello.sender, hello.sequence))
+            .get(hello.sender, hello.sequence)
             .cloned();
         let fresh = known.is_none();
         let conn = match known {

@@ -149,7 +149,7 @@ impl Ep for TcpEp {
         head[..FRAME_LEN].copy_from_slice(&frame.encode());
         head[FRAME_LEN..FRAME_LEN + 8].copy_from_slice(&remote.to_le_bytes());
         head[FRAME_LEN + 8..].copy_from_slice(&rkey.to_le_bytes());
-        conn.puts.posted();
+        conn.puts().posted();
         shared.send_in_place(conn, &head, iov, token)
     }
 

@@ -23,12 +23,15 @@ use super::ep::TcpEp;
 use super::listener::{Handshake, Listener};
 use super::reach::RouteCache;
 use super::slab::Slab;
+use super::table::Table;
 use super::wire::{FRAME_LEN, IfaceId};
 
 /// Keys of what isn't in the slab.
 pub const LISTENER: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;
 pub const LINKS: u64 = u64::MAX - 2;
+/// In the keys of connections that have not said who they are.
+pub const HANDSHAKE: u64 = 1 << 63;
 
 /// The receive buffer holds at least a frame head and the longest header of a large message.
 const MIN_RX_BUFFER: usize = (64 << 10) + 2 * FRAME_LEN;
@@ -43,12 +46,6 @@ const HOT_POLLS: u32 = 256;
 
 /// A connection that is of no use for sending any more is read this often at most.
 const LAST_READS: u32 = 1000;
-
-#[derive(Clone)]
-pub enum Source {
-    Conn(Rc<Conn>),
-    Handshake(Rc<Handshake>),
-}
 
 /// What `progress` has to tell.
 pub enum Deferred {
@@ -68,14 +65,17 @@ pub struct Shared {
     pub epoll: Epoll,
     pub timer: TimerFd,
     pub listener: Listener,
-    pub sources: RefCell<Slab<Source>>,
+    /// Connections by the keys of their events, and those that have not said who they are.
+    pub sources: RefCell<Slab<Rc<Conn>>>,
+    pub handshakes: RefCell<Slab<Rc<Handshake>>>,
     /// Connections by peer and sequence number.
-    pub table: RefCell<HashMap<(IfaceId, u64), Rc<Conn>>>,
+    pub table: RefCell<Table>,
     pub next_sequence: RefCell<HashMap<IfaceId, u64>>,
     /// Connections that wait for a time.
     pub waiting: RefCell<Vec<Rc<Conn>>>,
     /// Connections that failed in sending.
-    pub broken: RefCell<Vec<Rc<Conn>>>,
+    /// And how often each was read since.
+    pub broken: RefCell<Vec<(Rc<Conn>, u32)>>,
     pub deferred: RefCell<VecDeque<Deferred>>,
     /// One of the two is not empty.
     pub work: Cell<bool>,
@@ -84,6 +84,8 @@ pub struct Shared {
     pub rx_buffer: Cell<Vec<u8>>,
     /// An empty vector to gather the next long message in.
     pub rx_spare: Cell<Vec<u8>>,
+    /// The same for the next part of a frame.
+    pub rx_part: Cell<Vec<u8>>,
     /// The connection that data came from last.
     pub hot: RefCell<Option<Rc<Conn>>>,
     polls: Cell<u32>,
@@ -145,6 +147,7 @@ impl Shared {
             timer,
             listener,
             sources: RefCell::default(),
+            handshakes: RefCell::default(),
             table: RefCell::default(),
             next_sequence: RefCell::default(),
             waiting: RefCell::default(),
@@ -155,6 +158,7 @@ impl Shared {
             scratch: RefCell::new(vec![0; config.tx_seg_size + 64]),
             rx_buffer: Cell::new(vec![0; rx_size]),
             rx_spare: Cell::default(),
+            rx_part: Cell::default(),
             hot: RefCell::new(None),
             polls: Cell::new(0),
             idle_polls: Cell::new(0),
@@ -189,13 +193,13 @@ impl Shared {
         self.expire_handshakes(now);
         self.listener.resume(self, now);
         for conn in self.waiting.take() {
-            match (conn.state.get(), conn.deadline.get()) {
+            match (conn.state.get(), conn.deadline()) {
                 (State::Backoff | State::WaitPeer, Some(at)) if at <= now => {
-                    conn.deadline.set(None);
+                    conn.with_setup(|setup| setup.deadline = None);
                     self.dial_again(&conn);
                 }
                 (State::Connecting, Some(at)) if at <= now => {
-                    conn.deadline.set(None);
+                    conn.with_setup(|setup| setup.deadline = None);
                     self.fail(&conn, Error::EndpointTimeout);
                 }
                 (State::Backoff | State::WaitPeer | State::Connecting, Some(at)) => {
@@ -212,17 +216,15 @@ impl Shared {
     fn run_work(&self, events: &dyn Events) -> usize {
         let mut count = 0;
         self.work.set(false);
-        for conn in self.broken.take() {
-            let reads = conn.last_reads.get() + 1;
-            conn.last_reads.set(reads);
+        for (conn, reads) in self.broken.take() {
             match self.receive(&conn, events) {
                 0 => self.fail_broken(&conn),
                 // The peer goes on as if nothing had happened.
-                _ if reads > LAST_READS => self.fail_broken(&conn),
+                _ if reads >= LAST_READS => self.fail_broken(&conn),
                 n => {
                     // There may be more.
                     count += n;
-                    self.broken.borrow_mut().push(conn);
+                    self.broken.borrow_mut().push((conn, reads + 1));
                     self.work.set(true);
                 }
             }
@@ -236,13 +238,13 @@ impl Shared {
                 Deferred::Completed(token, result) => events.completed(token, result),
                 Deferred::Failed(conn, error) => {
                     // The endpoint may have been dropped since.
-                    if let Some(token) = conn.token.get() {
+                    if let Some(token) = conn.token() {
                         events.ep_failed(token, error);
                     }
                 }
                 Deferred::Left(conn) => {
                     let left = conn.state.get() == State::Idle;
-                    if let Some(token) = conn.token.get().filter(|_| left) {
+                    if let Some(token) = conn.token().filter(|_| left) {
                         events.peer_left(token);
                     }
                 }
@@ -262,16 +264,15 @@ impl Shared {
                 self.links_changed();
                 1
             }
+            key if key & HANDSHAKE != 0 => {
+                let handshake = self.handshakes.borrow().get(key & !HANDSHAKE);
+                let Some(handshake) = handshake else { return 0 };
+                self.read_handshake(&handshake);
+                1
+            }
             key => {
-                let source = self.sources.borrow().get(key);
-                match source {
-                    Some(Source::Conn(conn)) => self.conn_event(&conn, event.events, events),
-                    Some(Source::Handshake(handshake)) => {
-                        self.read_handshake(&handshake);
-                        1
-                    }
-                    None => 0,
-                }
+                let conn = self.sources.borrow().get(key);
+                conn.map_or(0, |conn| self.conn_event(&conn, event.events, events))
             }
         }
     }
@@ -450,7 +451,7 @@ impl Shared {
     pub fn attach(&self, conn: &Rc<Conn>, socket: Socket, events: u32) -> Result<()> {
         use std::os::fd::AsRawFd;
         let fd = socket.as_raw_fd();
-        let key = self.sources.borrow_mut().insert(Source::Conn(conn.clone()));
+        let key = self.sources.borrow_mut().insert(conn.clone());
         if let Err(error) = self.epoll.add(fd, events, key) {
             ucs_error!("tcp: epoll_ctl failed: {error}");
             self.sources.borrow_mut().remove(key);
@@ -459,7 +460,7 @@ impl Shared {
         conn.key.set(key);
         conn.fd.set(fd);
         conn.want_write.set(events & epoll::OUT != 0);
-        conn.socket.replace(Some(socket));
+        conn.socket.set(Some(socket));
         Ok(())
     }
 

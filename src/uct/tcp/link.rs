@@ -10,7 +10,7 @@ use crate::ucs_diag;
 use crate::uct::Vitals;
 
 use super::conn::{Conn, State};
-use super::iface::{LINKS, Shared, Source};
+use super::iface::{LINKS, Shared};
 
 impl Shared {
     /// As `Ep::watch`.
@@ -35,15 +35,11 @@ impl Shared {
         if netdev::is_running(&self.device.name) == Some(true) {
             return;
         }
-        let sources = self.sources.borrow().values();
+        let conns = self.sources.borrow().values();
         let mut ended = 0;
-        for source in sources {
-            if let Source::Conn(conn) = source
-                && conn.watched.get()
-            {
-                ended += 1;
-                self.cut(&conn, Error::Unreachable);
-            }
+        for conn in conns.iter().filter(|conn| conn.watched.get()) {
+            ended += 1;
+            self.cut(conn, Error::Unreachable);
         }
         if ended > 0 {
             ucs_diag!(
@@ -59,11 +55,9 @@ impl Shared {
         match conn.state.get() {
             State::Failed(_) | State::Closed => {}
             State::Up => {
-                if let Some(socket) = &*conn.socket.borrow() {
-                    // What the kernel has not sent yet never goes, and the peer is told, if it can
-                    // be.
-                    let _ = socket.set_linger(Some(std::time::Duration::ZERO));
-                }
+                // What the kernel has not sent yet never goes, and the peer is told, if it can be.
+                let zero = Some(std::time::Duration::ZERO);
+                let _ = conn.with_socket(|socket| socket.set_linger(zero));
                 self.give_up(conn, error);
             }
             _ => self.fail(conn, error),
@@ -76,20 +70,19 @@ impl Shared {
         let (State::Up, Some(longest)) = (conn.state.get(), self.config.longest_silence()) else {
             return Ok(());
         };
-        if !conn.kept_alive.replace(true)
-            && let Some(socket) = &*conn.socket.borrow()
-        {
-            self.keep_alive(socket);
+        if !conn.kept_alive.replace(true) {
+            conn.with_socket(|socket| self.keep_alive(socket));
         }
         let Some(vitals) = Shared::vitals(conn) else {
             return Ok(());
         };
-        let mut stall = conn.stall.borrow_mut();
+        let stall = conn.stall.take();
         if !vitals.unacked {
-            *stall = None;
             return Ok(());
         }
-        let stuck = stall.get_or_insert_default().look(vitals, Instant::now());
+        let mut stall = stall.unwrap_or_default();
+        let stuck = stall.look(vitals, Instant::now());
+        conn.stall.set(Some(stall));
         if stuck < longest {
             return Ok(());
         }

@@ -17,7 +17,7 @@ use crate::{ucs_diag, ucs_error, ucs_warn};
 use super::config::TcpConfig;
 use super::conn::Incoming;
 use super::connect::{Greeting, explain, read_greeting};
-use super::iface::{LISTENER, Shared, Source};
+use super::iface::{HANDSHAKE, LISTENER, Shared};
 use super::wire::{Hello, HelloError, HelloKind};
 
 /// Connections accepted per event.
@@ -205,14 +205,11 @@ impl Shared {
         if self.handshake_step(&handshake) {
             return;
         }
-        let key = self
-            .sources
-            .borrow_mut()
-            .insert(Source::Handshake(handshake.clone()));
+        let key = self.handshakes.borrow_mut().insert(handshake.clone());
         handshake.key.set(key);
-        if let Err(error) = self.epoll.add(handshake.fd, epoll::IN, key) {
+        if let Err(error) = self.epoll.add(handshake.fd, epoll::IN, HANDSHAKE | key) {
             ucs_diag!("tcp: epoll_ctl failed: {error}");
-            self.sources.borrow_mut().remove(key);
+            self.handshakes.borrow_mut().remove(key);
             return;
         }
         let oldest = {
@@ -230,18 +227,15 @@ impl Shared {
 
     /// Takes a connection out of those that are silent.
     fn end_handshake(&self, key: u64) -> Option<Rc<Handshake>> {
-        let source = self.sources.borrow_mut().remove(key);
+        let handshake = self.handshakes.borrow_mut().remove(key);
         self.listener
             .silent
             .borrow_mut()
             .retain(|other| *other != key);
-        match source {
-            Some(Source::Handshake(handshake)) => {
-                self.epoll.remove(handshake.fd);
-                Some(handshake)
-            }
-            _ => None,
+        if let Some(handshake) = &handshake {
+            self.epoll.remove(handshake.fd);
         }
+        handshake
     }
 
     pub fn read_handshake(&self, handshake: &Rc<Handshake>) {
@@ -290,8 +284,8 @@ impl Shared {
     pub fn expire_handshakes(&self, now: Instant) {
         let keys = self.listener.silent.borrow().clone();
         for key in keys {
-            let source = self.sources.borrow().get(key);
-            if let Some(Source::Handshake(handshake)) = source {
+            let handshake = self.handshakes.borrow().get(key);
+            if let Some(handshake) = handshake {
                 if handshake.deadline <= now {
                     self.end_handshake(key);
                 } else {

@@ -5,6 +5,7 @@
 //! | `wire` | greetings and frames |
 //! | `addr`, `reach` | addresses, and who can reach whom |
 //! | `iface`, `listener` | the interface, its progress, incoming connections |
+//! | `slab`, `table` | connections by the key of their events, and by their peers |
 //! | `connect`, `conn` | connecting; the state of a connection |
 //! | `ep`, `send`, `tx` | sending, closing |
 //! | `rx` | receiving |
@@ -34,6 +35,7 @@ mod rx;
 mod send;
 mod shutdown;
 mod slab;
+mod table;
 mod tx;
 mod wire;
 

@@ -53,8 +53,9 @@ impl Shared {
     /// Tells the peer how many of its puts are written.
     #[cold]
     pub fn tell_puts(&self, conn: &Rc<Conn>) {
-        let count = conn.puts.received.get();
-        conn.puts.told.set(count);
+        let puts = conn.puts();
+        let count = puts.received.get();
+        puts.told.set(count);
         if !conn.close_queued.get() && conn.fd.get() >= 0 {
             // A failure is noted like any other.
             let _ = self.send_frame(conn, &Frame::PutDone { count }.encode());
@@ -63,8 +64,9 @@ impl Shared {
 
     /// The peer has written `count` puts, all in all.
     pub fn puts_written(&self, conn: &Rc<Conn>, count: u32) {
-        conn.puts.written.set(count);
-        while let Some(token) = conn.puts.reached() {
+        let puts = conn.puts();
+        puts.written.set(count);
+        while let Some(token) = puts.reached() {
             let mut tx = conn.tx.borrow_mut();
             match tx.is_empty() {
                 true => self.defer(Deferred::Completed(token, Ok(()))),

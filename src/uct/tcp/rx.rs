@@ -20,18 +20,18 @@ const READS: usize = 8;
 const HEAD: usize = 512;
 /// Memory that an interface keeps to gather messages in.
 const KEEP_GATHERED: usize = 1 << 20;
-/// Memory that a connection keeps for the rests of frames.
+/// Memory that an interface keeps for the next part of a frame.
 const KEEP: usize = 16 << 10;
 
-/// Where in the stream a connection is.
-#[derive(Debug, Default)]
-pub struct Rx {
+/// Where in the stream a connection is, while it is looked at.
+struct Rx {
     mode: Mode,
     after_large: bool,
 }
 
+/// Where in the stream a connection is.
 #[derive(Debug)]
-enum Mode {
+pub enum Mode {
     /// At a frame, of which these bytes are here.
     Frames(Vec<u8>),
     /// In a message that is gathered; `want` bytes in all.
@@ -47,7 +47,7 @@ impl Default for Mode {
 }
 
 #[derive(Debug)]
-struct Large {
+pub struct Large {
     id: u8,
     header: Vec<u8>,
     offset: usize,
@@ -162,7 +162,11 @@ impl Shared {
     /// Reads and delivers what has come on `conn`, returns the number of events.
     pub fn receive(&self, conn: &Rc<Conn>, events: &dyn Events) -> usize {
         let mut buffer = self.rx_buffer.take();
-        let mut rx = conn.rx.take();
+        let mut kept = conn.rx.take();
+        let mut rx = Rx {
+            mode: kept.as_deref_mut().map(mem::take).unwrap_or_default(),
+            after_large: conn.after_large.get(),
+        };
         let mut count = 0;
         let mut end = None;
         for _ in 0..READS {
@@ -179,8 +183,11 @@ impl Shared {
             }
         }
         self.rx_buffer.set(buffer);
-        conn.rx.replace(rx);
-        if conn.puts.told.get() != conn.puts.received.get() {
+        conn.after_large.set(rx.after_large);
+        conn.rx.set(self.keep(rx.mode, kept));
+        if let Some(puts) = conn.puts_so_far()
+            && puts.told.get() != puts.received.get()
+        {
             self.tell_puts(conn);
         }
         match end {
@@ -198,6 +205,24 @@ impl Shared {
             }
         }
         count + 1
+    }
+
+    /// What a connection keeps until it is looked at again: nothing between two frames. `kept`: what
+    /// it has kept so far.
+    fn keep(&self, mode: Mode, kept: Option<Box<Mode>>) -> Option<Box<Mode>> {
+        match (mode, kept) {
+            (Mode::Frames(part), _) if part.is_empty() => {
+                if part.capacity() != 0 && part.capacity() <= KEEP {
+                    self.rx_part.set(part);
+                }
+                None
+            }
+            (mode, Some(mut kept)) => {
+                *kept = mode;
+                Some(kept)
+            }
+            (mode, None) => Some(Box::new(mode)),
+        }
     }
 
     fn read_once(
@@ -389,6 +414,9 @@ impl Shared {
         if spare.capacity() > KEEP {
             spare = Vec::new();
         }
+        if spare.capacity() == 0 && !rest.is_empty() {
+            spare = self.rx_part.take();
+        }
         spare.extend_from_slice(rest);
         rx.mode = Mode::Frames(spare);
         Step::More(count)
@@ -398,7 +426,7 @@ impl Shared {
 impl Put {
     /// All of it has been written, or dropped.
     fn arrived(self, conn: &Conn, events: &dyn Events) {
-        conn.puts.arrived();
+        conn.puts().arrived();
         if let Put::Keyed(..) = self {
             events.put_written();
         }

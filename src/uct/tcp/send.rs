@@ -128,7 +128,7 @@ impl Shared {
     /// copied; if that is too much, the connection ends.
     pub fn let_go(&self, conn: &Rc<Conn>, which: Which) -> bool {
         const MOST: usize = 64 << 20;
-        let mut found = conn.puts.let_go(which);
+        let mut found = conn.puts_so_far().is_some_and(|puts| puts.let_go(which));
         let too_much = {
             let mut tx = conn.tx.borrow_mut();
             let too_much = tx.in_place_bytes(which) > MOST;
@@ -149,8 +149,11 @@ impl Shared {
         if let State::Failed(error) = conn.state.get() {
             return Err(error);
         }
-        if conn.puts.outstanding() && !conn.peer_closed.get() {
-            conn.puts.wait(token);
+        if let Some(puts) = conn.puts_so_far()
+            && puts.outstanding()
+            && !conn.peer_closed.get()
+        {
+            puts.wait(token);
             return Ok(Post::Pending);
         }
         let mut tx = conn.tx.borrow_mut();
@@ -224,7 +227,7 @@ impl Shared {
         conn.ready.set(false);
         if conn.send_error.replace(Some(error)).is_none() {
             self.watch_write(conn, false);
-            self.broken.borrow_mut().push(conn.clone());
+            self.broken.borrow_mut().push((conn.clone(), 0));
             self.work.set(true);
         }
     }
@@ -238,7 +241,7 @@ impl Shared {
 
     /// The endpoint is gone: tells the peer after the last message.
     pub fn release(&self, conn: &Rc<Conn>) {
-        conn.token.set(None);
+        conn.set_token(None);
         match conn.state.get() {
             State::Closed => {}
             State::Failed(_) | State::Idle => {
@@ -264,8 +267,10 @@ impl Shared {
     pub fn peer_closes(&self, conn: &Rc<Conn>) {
         conn.peer_closed.set(true);
         // It has read all before that, and tells no more.
-        self.puts_written(conn, conn.puts.posted.get());
-        if conn.token.get().is_none() {
+        if let Some(puts) = conn.puts_so_far() {
+            self.puts_written(conn, puts.posted.get());
+        }
+        if conn.token().is_none() {
             // No endpoint here, and none will be needed for this one.
             self.unlist(conn);
             self.queue_close(conn);
@@ -297,7 +302,7 @@ impl Shared {
             && conn.send_error.get().is_none()
             && (conn.tx.borrow().is_empty() || conn.close_only());
         if graceful {
-            if conn.token.get().is_some() {
+            if conn.token().is_some() {
                 self.detach(conn);
                 conn.state.set(State::Idle);
                 self.defer(Deferred::Left(conn.clone()));
@@ -324,13 +329,16 @@ impl Shared {
         if matches!(conn.state.get(), State::Failed(_) | State::Closed) {
             return;
         }
+        conn.end_setup();
         let mut tokens: SmallVec<[u64; 8]> = SmallVec::new();
         conn.tx.borrow_mut().clear(|token| tokens.push(token));
-        tokens.extend(conn.puts.flushes.take().into_iter().map(|(_, token)| token));
+        if let Some(puts) = conn.puts_so_far() {
+            tokens.extend(puts.flushes.take().into_iter().map(|(_, token)| token));
+        }
         for token in tokens {
             self.defer(Deferred::Completed(token, Err(error)));
         }
-        if conn.token.get().is_some() {
+        if conn.token().is_some() {
             ucs_diag!("{conn} failed: {error}");
             conn.state.set(State::Failed(error));
             self.defer(Deferred::Failed(conn.clone(), error));

@@ -7,7 +7,7 @@ use crate::sys::net;
 use crate::ucs_diag;
 
 use super::conn::{Conn, State};
-use super::iface::{Shared, Source};
+use super::iface::Shared;
 use super::wire::Frame;
 
 /// How long peers that take nothing can hold up the end.
@@ -57,18 +57,12 @@ impl Shared {
         self.broken.borrow_mut().clear();
         self.deferred.borrow_mut().clear();
         self.hot.take();
-        *self.sources.borrow_mut() = Default::default();
+        self.sources.take();
+        self.handshakes.take();
     }
 
     fn connections(&self) -> Vec<Rc<Conn>> {
-        let sources = self.sources.borrow().values();
-        sources
-            .into_iter()
-            .filter_map(|source| match source {
-                Source::Conn(conn) => Some(conn),
-                Source::Handshake(_) => None,
-            })
-            .collect()
+        self.sources.borrow().values()
     }
 
     /// Connections under way with something to send go on.

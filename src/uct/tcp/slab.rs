@@ -24,7 +24,7 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T: Clone> Slab<T> {
-    /// Keys are below `u64::MAX - u32::MAX`.
+    /// Keys are below 2^63.
     pub fn insert(&mut self, value: T) -> u64 {
         let index = match self.free.pop() {
             Some(index) => index,

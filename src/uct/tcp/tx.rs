@@ -33,9 +33,104 @@ enum Item {
     Flush { token: u64 },
 }
 
-/// The queue, in the order of posting.
+/// The queue. An idle endpoint holds no memory.
 #[derive(Debug, Default)]
 pub struct TxQueue {
+    waiting: Option<Box<Waiting>>,
+}
+
+impl TxQueue {
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_none()
+    }
+
+    /// At most `bytes` copied bytes wait, and no operation.
+    pub fn is_short(&self, bytes: usize) -> bool {
+        let waiting = self.waiting.as_deref();
+        waiting.is_none_or(|waiting| waiting.is_short(bytes))
+    }
+
+    /// Whether another operation may be accepted when `limit` copied bytes may wait.
+    pub fn has_room(&self, limit: usize) -> bool {
+        let waiting = self.waiting.as_deref();
+        waiting.is_none_or(|waiting| waiting.has_room(limit))
+    }
+
+    pub fn push_copied(&mut self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.waiting.get_or_insert_default().push_copied(bytes);
+        }
+    }
+
+    /// Parts whose first `sent` bytes have gone already.
+    pub fn push_in_place(&mut self, iov: &[IoVec], sent: usize, token: u64) {
+        let waiting = self.waiting.get_or_insert_default();
+        waiting.push_in_place(iov, sent, token);
+    }
+
+    pub fn push_flush(&mut self, token: u64) {
+        let waiting = self.waiting.get_or_insert_default();
+        waiting.items.push_back(Item::Flush { token });
+    }
+
+    /// The next bytes to send, as many parts as fit.
+    pub fn gather(&self, out: &mut Parts) {
+        if let Some(waiting) = &self.waiting {
+            waiting.gather(out);
+        }
+    }
+
+    /// `n` bytes were sent; `done` is told the tokens of what has ended by that.
+    pub fn advance(&mut self, n: usize, done: impl FnMut(u64)) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.advance(n, done);
+        }
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        let waiting = self.waiting.as_deref();
+        if waiting.is_some_and(|waiting| waiting.items.is_empty()) {
+            self.waiting = None;
+        }
+    }
+
+    /// Bytes that wait in place.
+    pub fn in_place_bytes(&self, which: Which) -> usize {
+        let waiting = self.waiting.as_deref();
+        waiting.map_or(0, |waiting| waiting.in_place_bytes(which))
+    }
+
+    /// Forgets the tokens of operations; what waits in place for them is copied, unless not even
+    /// that is to be sent. False if there were none.
+    pub fn let_go(&mut self, which: Which, send: bool) -> bool {
+        let waiting = self.waiting.as_deref_mut();
+        let found = waiting.is_some_and(|waiting| waiting.let_go(which, send));
+        self.settle();
+        found
+    }
+
+    /// Gives up on everything; `done` is told the tokens that were waiting.
+    pub fn clear(&mut self, mut done: impl FnMut(u64)) {
+        let items = self.waiting.take().map(|waiting| waiting.items);
+        for item in items.into_iter().flatten() {
+            match item {
+                Item::InPlace { token, .. } | Item::Flush { token } => done(token),
+                Item::Copied { .. } => {}
+            }
+        }
+    }
+
+    #[cfg(test)]
+    fn counts(&self) -> (usize, usize) {
+        let waiting = self.waiting.as_deref();
+        waiting.map_or((0, 0), |waiting| (waiting.bytes, waiting.in_place))
+    }
+}
+
+/// What waits, in the order of posting.
+#[derive(Debug, Default)]
+struct Waiting {
     items: VecDeque<Item>,
     /// Copied bytes that wait.
     bytes: usize,
@@ -44,25 +139,16 @@ pub struct TxQueue {
     spare: Vec<u8>,
 }
 
-impl TxQueue {
-    pub fn is_empty(&self) -> bool {
-        self.items.is_empty()
-    }
-
-    /// At most `bytes` copied bytes wait, and no operation.
-    pub fn is_short(&self, bytes: usize) -> bool {
+impl Waiting {
+    fn is_short(&self, bytes: usize) -> bool {
         self.bytes <= bytes && self.items.len() <= 1 && self.in_place == 0
     }
 
-    /// Whether another operation may be accepted when `limit` copied bytes may wait.
-    pub fn has_room(&self, limit: usize) -> bool {
+    fn has_room(&self, limit: usize) -> bool {
         self.bytes < limit && self.in_place < MAX_ZCOPY
     }
 
-    pub fn push_copied(&mut self, bytes: &[u8]) {
-        if bytes.is_empty() {
-            return;
-        }
+    fn push_copied(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len();
         if let Some(Item::Copied { data, .. }) = self.items.back_mut()
             && data.len() + bytes.len() <= CHUNK
@@ -76,8 +162,7 @@ impl TxQueue {
         self.items.push_back(Item::Copied { data, done: 0 });
     }
 
-    /// Parts whose first `sent` bytes have gone already.
-    pub fn push_in_place(&mut self, iov: &[IoVec], sent: usize, token: u64) {
+    fn push_in_place(&mut self, iov: &[IoVec], sent: usize, token: u64) {
         let mut parts: Vector = iov.iter().copied().filter(|part| part.len != 0).collect();
         let mut next = 0;
         advance(&mut parts, &mut next, sent);
@@ -85,12 +170,7 @@ impl TxQueue {
         self.items.push_back(Item::InPlace { parts, next, token });
     }
 
-    pub fn push_flush(&mut self, token: u64) {
-        self.items.push_back(Item::Flush { token });
-    }
-
-    /// The next bytes to send, as many parts as fit.
-    pub fn gather(&self, out: &mut Parts) {
+    fn gather(&self, out: &mut Parts) {
         for item in &self.items {
             match item {
                 Item::Copied { data, done } => {
@@ -110,8 +190,7 @@ impl TxQueue {
         }
     }
 
-    /// `n` bytes were sent; `done` is told the tokens of what has ended by that.
-    pub fn advance(&mut self, mut n: usize, mut done: impl FnMut(u64)) {
+    fn advance(&mut self, mut n: usize, mut done: impl FnMut(u64)) {
         while let Some(item) = self.items.front_mut() {
             match item {
                 Item::Copied { data, done: sent } => {
@@ -138,15 +217,9 @@ impl TxQueue {
             }
             self.items.pop_front();
         }
-        // An idle endpoint holds no memory.
-        if self.items.is_empty() {
-            self.spare = Vec::new();
-            self.items.shrink_to(4);
-        }
     }
 
-    /// Bytes that wait in place.
-    pub fn in_place_bytes(&self, which: Which) -> usize {
+    fn in_place_bytes(&self, which: Which) -> usize {
         let bytes = |item: &Item| match item {
             Item::InPlace { parts, next, token } if which.includes(*token) => {
                 parts.iter().skip(*next).map(|part| part.len).sum()
@@ -156,9 +229,7 @@ impl TxQueue {
         self.items.iter().map(bytes).sum()
     }
 
-    /// Forgets the tokens of operations; what waits in place for them is copied, unless not even
-    /// that is to be sent. False if there were none.
-    pub fn let_go(&mut self, which: Which, send: bool) -> bool {
+    fn let_go(&mut self, which: Which, send: bool) -> bool {
         let mut found = false;
         for item in std::mem::take(&mut self.items) {
             match item {
@@ -184,16 +255,6 @@ impl TxQueue {
         self.bytes += data.len();
         if !data.is_empty() {
             self.items.push_back(Item::Copied { data, done: 0 });
-        }
-    }
-
-    /// Gives up on everything; `done` is told the tokens that were waiting.
-    pub fn clear(&mut self, mut done: impl FnMut(u64)) {
-        for item in std::mem::take(self).items {
-            match item {
-                Item::InPlace { token, .. } | Item::Flush { token } => done(token),
-                Item::Copied { .. } => {}
-            }
         }
     }
 }
@@ -257,7 +318,7 @@ mod tests {
             queue.push_copied(&data);
             queue.push_flush(3);
             assert_eq!(drain(&mut queue, step), (270, vec![1, 2, 3]), "step {step}");
-            assert_eq!((queue.bytes, queue.in_place), (0, 0));
+            assert_eq!(queue.counts(), (0, 0));
         }
     }
 
@@ -279,8 +340,8 @@ mod tests {
         assert!(!queue.let_go(Which::One(2), true));
         assert_eq!(queue.in_place_bytes(Which::All), 200);
         assert!(queue.let_go(Which::One(1), true));
-        assert_eq!((queue.in_place_bytes(Which::All), queue.in_place), (0, 0));
-        assert_eq!(queue.bytes, 520);
+        assert_eq!(queue.in_place_bytes(Which::All), 0);
+        assert_eq!(queue.counts(), (520, 0));
         let range = data.as_ptr_range();
         let mut parts = Parts::new();
         queue.gather(&mut parts);
@@ -320,7 +381,7 @@ mod tests {
                 queue.push_copied(&data[..*size]);
             }
             prop_assert_eq!(drain(&mut queue, step).0, sizes.iter().sum::<usize>());
-            prop_assert_eq!(queue.bytes, 0);
+            prop_assert_eq!(queue.counts(), (0, 0));
         }
     }
 }

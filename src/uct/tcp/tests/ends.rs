@@ -3,8 +3,6 @@
 use std::sync::mpsc;
 use std::thread;
 
-use socket2::SockRef;
-
 use super::peer::RawPeer;
 use super::*;
 use crate::uct::tcp::conn::Conn;
@@ -150,9 +148,9 @@ fn a_peer_that_dies() {
         assert_eq!(ba.am_short(1, 1, b"last"), Ok(Post::Done));
         for conn in connections(&b) {
             if reset {
-                let socket = conn.socket.borrow();
-                SockRef::from(socket.as_ref().unwrap())
-                    .set_linger(Some(Duration::ZERO))
+                let zero = Some(Duration::ZERO);
+                conn.with_socket(|socket| socket.set_linger(zero))
+                    .unwrap()
                     .unwrap();
             }
             b.shared.detach(&conn);

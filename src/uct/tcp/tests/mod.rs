@@ -180,7 +180,8 @@ impl Node {
 
     /// Sockets beside the listening one.
     pub fn live(&self) -> usize {
-        self.shared.sources.borrow().values().len()
+        let shared = &self.shared;
+        shared.sources.borrow().values().len() + shared.handshakes.borrow().values().len()
     }
 
     pub fn progress(&self) -> usize {

@@ -221,11 +221,9 @@ impl Attempts {
             left.slow |= 1 << left.current;
         }
         let old = left.lane.take();
-        if left.next() {
-            if left.open().is_ok() {
-                self.left.set(Some(left));
-                return true;
-            }
+        if left.next() && left.open().is_ok() {
+            self.left.set(Some(left));
+            return true;
         }
         // What is asked of it from now on ends as it did.
         if let Some(old) = old {

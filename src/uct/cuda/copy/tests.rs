@@ -43,8 +43,11 @@ fn open_with(config: &Config) -> (Rc<dyn Iface>, Rc<dyn Ep>) {
     (iface, ep)
 }
 
+/// Memory of a device, without a context being current.
 fn allocate(kind: MemoryType) -> Box<dyn DeviceMemory> {
-    CudaCopyMd::new(&Config::default())
+    let mut config = Config::default();
+    config.set("CUDA_COPY_RETAIN_PRIMARY_CTX", "y");
+    CudaCopyMd::new(&config)
         .allocate(kind, SIZE)
         .expect("memory")
 }

@@ -6,7 +6,7 @@
  *
  * Files in DIR: `meet` (the socket by which they meet), `ready-ROLE` (traffic is under way, or has ended for good),
  * `failed-ROLE` (all has ended here), `again` (from outside: the links are back); in the n-th round of blinking also `check-n`
- * (from outside: the links are back), `alive-n-ROLE` (all has ended well here), `failed-n-ROLE`, `next-n` (from outside). */
+ * (from outside: the links are back), `alive-n-ROLE` (all has ended well here), `failed-n-ROLE`, `next-n` (from outside), `again-n-ROLE` (connected again). */
 #include "two_hosts.h"
 
 enum { MOST = 256, BIG = 1 << 20, RECVS = 16 };
@@ -230,6 +230,7 @@ static int blink(int rounds, int mode, const ucp_address_t *theirs, uint64_t va,
         open_ep(theirs, mode, on_error);
         MUST(ucp_ep_rkey_unpack(ep, packed, &rkey));
         greet(2, 8);
+        say_as(of_round("again", round));
     }
     printf("%s: %d of %d rounds survived\n", role, survived, rounds);
     for (int s = 0; s < RECVS; s++)

@@ -88,12 +88,16 @@ class Watched(Background):
         return lost, missing
 
     def begun(self):
-        """The second lane has answered: all links were there when the process looked for them."""
+        """Both lanes have answered: all links were there when the process looked for them."""
         try:
             with open(self.log) as f:
-                return " is in use" in f.read()
+                return all_in_use(f.read())
         except FileNotFoundError:
             return False
+
+
+def all_in_use(log):
+    return len(set(re.findall(r"lane (\d+) to worker \w+ is in use", log))) == LINKS
 
 
 def until(what, condition, processes, limit=60):
@@ -383,6 +387,8 @@ def blinks(rounds):
                     until(f"both go on, or both have failed (round {n}, dark for {dark:.2f} s)",
                           lambda: both(f"alive-{n}") and not any(there(f"failed-{n}-{role}") for role in roles) or both(f"failed-{n}"), run, 30)
                     touch(f"next-{n}")
+                    if there(f"failed-{n}-lead"):
+                        until(f"they have connected again (round {n})", lambda: both(f"again-{n}"), run, 30)
             finally:
                 ends = [p.finish(60) for p in run]
                 said = f"seed {seed}\n" + "\n".join(f"--- status {rc}: {out}" for rc, out in ends)

@@ -10,7 +10,7 @@ import time
 import where
 from launchers import MPICH
 from proc import Background, Failure, Result
-from rails import LINKS, Rails, tail, ways_to_die
+from rails import LINKS, Rails, all_in_use, tail, ways_to_die
 from tests import Skip, Test
 
 # How hydra reaches the other host: HOST COMMAND..., the host being the process that holds the namespace.
@@ -52,7 +52,7 @@ class Lanes:
     def begun(self):
         """Both processes have both lanes."""
         logs = [open(path).read() for path in glob.glob(f"{self.folder}/log.*")]
-        return sum(" is in use" in log for log in logs) >= 2
+        return sum(all_in_use(log) for log in logs) >= 2
 
 
 def start(ctx, hosts, folder, program):

@@ -3,37 +3,29 @@
 
 use std::time::{Duration, Instant};
 
-use super::Reliable;
 use super::rails::Way;
+use super::{NO_LINK, Reliable};
+use crate::ucp::wire::numbered::Between;
 use crate::ucp::wire::{Origin, Writer, am, wireup};
 use crate::ucp::worker::Worker;
 use crate::uct::EpParams;
 
-/// Links are numbered from 1.
-const NO_LINK: u64 = 0;
 /// So many are remembered.
 const MOST: usize = 256;
 /// A peer that goes on is told again after this: the word may have been lost.
-const TELL_EVERY: Duration = Duration::from_millis(100);
+pub(super) const TELL_EVERY: Duration = Duration::from_millis(100);
 
 /// See the module.
 pub struct Gone {
     ways: Vec<Way>,
-    ours: u64,
-    theirs: u64,
     told: Option<Instant>,
 }
 
 impl Reliable {
-    /// What is to be remembered of it. Who has never said anything has nothing to hear.
+    /// What is to be remembered of it: the peer's endpoint has to go too, as soon as it is heard of.
     pub(super) fn remember(&self, worker: &Worker) {
-        if self.peer_link.get() == NO_LINK {
-            return;
-        }
         let gone = Gone {
             ways: self.rails.iter().map(|rail| rail.way.clone()).collect(),
-            ours: self.token,
-            theirs: self.peer_link.get(),
             told: None,
         };
         let mut all = worker.links.gone.borrow_mut();
@@ -47,9 +39,9 @@ impl Reliable {
 }
 
 impl Worker {
-    /// A message of a link that isn't here. False if there never was one that is remembered.
-    pub(super) fn speaks_of_gone(&self, origin: Origin) -> bool {
-        let (ways, ours, theirs) = {
+    /// A message between links, of which ours isn't here. False if there never was one that is remembered.
+    pub(super) fn speaks_of_gone(&self, origin: Origin, between: Between) -> bool {
+        let ways = {
             let mut all = self.links.gone.borrow_mut();
             let Some(gone) = all.get_mut(&origin) else {
                 return false;
@@ -59,14 +51,15 @@ impl Worker {
                 return true;
             }
             gone.told = Some(now);
-            (gone.ways.clone(), gone.ours, gone.theirs)
+            gone.ways.clone()
         };
-        self.refuse(origin.worker, &ways, ours, theirs);
+        let Between { from, to } = between;
+        self.refuse(origin.worker, &ways, to.into(), from.into());
         true
     }
 
-    /// Tells a peer that its link `theirs` leads to `ours`, which is gone. By every way, since some may be
-    /// dead.
+    /// Tells a peer that its link `theirs` leads to `ours`, which is gone; 0: that it went with one that is.
+    /// By every way, since some may be dead.
     pub(super) fn refuse(&self, peer: u64, ways: &[Way], ours: u64, theirs: u64) {
         crate::ucs_diag!("worker {peer:x} goes on with a link that has failed here: it is told");
         let header = wireup::Wireup {

@@ -1,12 +1,18 @@
 //! What comes in.
 
+use std::time::Instant;
+
 use smallvec::SmallVec;
 
 use super::Reliable;
+use super::gone::TELL_EVERY;
 use super::kept::{Held, Kept};
-use crate::ucp::replay::{Arrival, Channel, Incoming, LaneId};
-use crate::ucp::wire::numbered::{LinkMessage, Numbered, Say};
+use super::rails::Way;
+use crate::ucp::replay::{Arrival, Channel, Hearing, Incoming, LaneId};
+use crate::ucp::wire::numbered::{Between, LinkMessage, Numbered, Say};
+use crate::ucp::wire::wireup::Lane;
 use crate::ucp::worker::Worker;
+use crate::ucs::status::Error;
 use crate::uct::{Events, Place};
 
 /// Operations that are done.
@@ -136,7 +142,52 @@ impl Reliable {
 
     /// The peer has opened a lane.
     pub(super) fn on_lane(&self, lane: LaneId) {
+        let mut heard = self.heard.get();
+        if let Some(epoch) = heard.get_mut(usize::from(lane.lane)) {
+            *epoch = lane.epoch.max(*epoch);
+        }
+        self.heard.set(heard);
         self.say(Say::Heard(lane));
+    }
+
+    /// What a lane means that the peer has opened.
+    pub(super) fn hear_lane(&self, lane: Lane) -> Hearing {
+        self.pair.borrow_mut().hear(lane.link, lane.to)
+    }
+
+    /// Whether a message is of the link that goes with this one. If not, all that is to be done about it
+    /// has been done.
+    #[inline]
+    pub(super) fn is_of_pair(&self, worker: &Worker, between: Between) -> bool {
+        let (from, to) = (u64::from(between.from), u64::from(between.to));
+        let hearing = self.pair.borrow_mut().hear(from, to);
+        hearing == Hearing::Ours || self.heard_other(worker, hearing, from, to)
+    }
+
+    #[cold]
+    fn heard_other(&self, worker: &Worker, hearing: Hearing, from: u64, to: u64) -> bool {
+        match hearing {
+            Hearing::Ours => return true,
+            Hearing::Late => {}
+            Hearing::Stale(ours) => self.tell_stale(worker, ours, from),
+            Hearing::Replaced => {
+                self.lose(Error::ConnectionReset);
+                self.tell_stale(worker, to, from);
+            }
+        }
+        false
+    }
+
+    /// Tells the peer that its link `theirs` goes with none of ours. Not by each of many messages.
+    fn tell_stale(&self, worker: &Worker, ours: u64, theirs: u64) {
+        let now = Instant::now();
+        let told = self.told_stale.get();
+        if told.is_some_and(|told| now - told < TELL_EVERY) {
+            return;
+        }
+        self.told_stale.set(Some(now));
+        let ways: Vec<Way> = self.rails.iter().map(|rail| rail.way.clone()).collect();
+        worker.refuse(self.peer.worker, &ways, ours, theirs);
     }
 
     pub(super) fn on_link(&self, worker: &Worker, message: &LinkMessage) {

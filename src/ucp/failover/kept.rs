@@ -5,7 +5,7 @@ use core::cell::RefCell;
 use smallvec::SmallVec;
 
 use crate::ucp::replay::Posted;
-use crate::ucp::wire::numbered::Numbered;
+use crate::ucp::wire::numbered::{Between, Numbered};
 use crate::ucp::wire::rndv::PutTo;
 use crate::ucp::wire::{Origin, Writer, am};
 use crate::ucs::status::Result;
@@ -40,6 +40,7 @@ pub struct Held {
 #[derive(Clone, Copy)]
 pub struct Label {
     pub origin: Origin,
+    pub between: Between,
     pub id: u8,
     pub urgent: bool,
 }
@@ -48,6 +49,7 @@ impl Label {
     fn numbered(self, posted: &Posted) -> Numbered {
         Numbered {
             origin: self.origin,
+            between: self.between,
             id: self.id,
             posted: *posted,
             urgent: self.urgent,
@@ -93,11 +95,12 @@ impl Kept {
     }
 
     /// Writes our header for another journey.
-    pub fn relabel(&mut self, posted: &Posted) {
+    pub fn relabel(&mut self, posted: &Posted, between: Between) {
         let Some(head) = self.head_mut() else { return };
         if let Some((numbered, _)) = Numbered::decode(head) {
             let again = Numbered {
                 posted: *posted,
+                between,
                 ..numbered
             };
             again.encode(&mut Writer::new(head));

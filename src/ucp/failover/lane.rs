@@ -5,7 +5,7 @@ use std::time::Instant;
 use smallvec::SmallVec;
 
 use super::kept::{Kept, Label};
-use super::{Reliable, Waiting};
+use super::{NO_LINK, Reliable, Waiting};
 use crate::ucp::replay::Channel;
 use crate::ucp::wire::numbered::{Numbered, Say};
 use crate::ucp::wire::rndv::PutTo;
@@ -21,7 +21,9 @@ impl Reliable {
             return Err(Error::ConnectionReset);
         }
         let link = self.link.borrow();
-        Ok(!link.has_replays() && link.has_room(Channel::Ordered, Numbered::LEN + len))
+        // The first ones wait for the peer's link together.
+        let flows = !link.has_replays() || self.pair.borrow().theirs() == NO_LINK;
+        Ok(flows && link.has_room(Channel::Ordered, Numbered::LEN + len))
     }
 
     /// Takes a message that `pack` writes. It has been taken when this returns, whether a lane has
@@ -40,6 +42,7 @@ impl Reliable {
     fn transmit(&self, id: u8, mut kept: Kept, cost: usize) {
         let label = Label {
             origin: self.origin,
+            between: self.between(),
             id,
             urgent: self.turns.sent(id),
         };
@@ -76,6 +79,7 @@ impl Reliable {
         };
         let label = Label {
             origin: self.origin,
+            between: self.between(),
             id,
             urgent: true,
         };

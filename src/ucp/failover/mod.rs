@@ -23,6 +23,8 @@ mod kept;
 mod lane;
 mod rails;
 mod serve;
+#[cfg(test)]
+mod tests;
 mod turns;
 mod worker;
 
@@ -38,9 +40,9 @@ pub use kept::Overhead;
 pub use rails::Way;
 pub use worker::Links;
 
-use crate::ucp::replay::{Limits, Link, Seq};
+use crate::ucp::replay::{Limits, Link, MAX_LANES, Pair, Seq};
 use crate::ucp::wire::Origin;
-use crate::ucp::wire::numbered::Say;
+use crate::ucp::wire::numbered::{Between, Say};
 use crate::ucp::worker::Worker;
 use crate::ucs::config::Config;
 use crate::ucs::status::{Error, Result};
@@ -53,6 +55,9 @@ const BULK: Limits = Limits {
     messages: 64,
     bytes: usize::MAX,
 };
+
+/// Links are numbered from 1.
+const NO_LINK: u64 = 0;
 
 /// The variables that matter here.
 #[derive(Clone, Copy, Debug)]
@@ -109,8 +114,11 @@ pub struct Reliable {
     token: u64,
     origin: Origin,
     peer: Origin,
-    /// The peer's link; 0 until it has told.
-    peer_link: Cell<u64>,
+    /// Which link of the peer's goes with this one.
+    pair: RefCell<Pair>,
+    /// The last lives of the peer's lanes that it was heard by: it is told again when that may be lost.
+    heard: Cell<[u16; MAX_LANES]>,
+    told_stale: Cell<Option<Instant>>,
     /// The endpoint; 0 when that is closed.
     ep_token: Cell<u64>,
     /// In the order of preference; the index is the number of the lane.
@@ -140,7 +148,7 @@ impl Reliable {
     /// Opens `ways`, best first, to the peer's endpoint `peer`.
     ///
     /// # Errors
-    /// That of the last way if none could be opened.
+    /// That of the last way if none could be opened; `ExceedsLimit` when numbers are used up.
     pub fn open(
         worker: &Worker,
         origin: Origin,
@@ -153,13 +161,18 @@ impl Reliable {
             messages: 1024,
             bytes: settings.buffer,
         };
+        let token = worker.links.next_token();
+        u32::try_from(token).map_err(|_| Error::ExceedsLimit)?;
+        let pair = worker.links.pair(token, peer);
         let reliable = Rc::new_cyclic(|this| Reliable {
             this: this.clone(),
             worker: worker.this.clone(),
-            token: worker.links.next_token(),
+            token,
             origin,
             peer,
-            peer_link: Cell::new(0),
+            pair: RefCell::new(pair),
+            heard: Cell::default(),
+            told_stale: Cell::new(None),
             ep_token: Cell::new(ep_token),
             rails: ways.into_iter().map(Rail::new).collect(),
             first: Cell::new(None),
@@ -180,6 +193,15 @@ impl Reliable {
         worker.links.insert(reliable.clone());
         reliable.list();
         Ok(reliable)
+    }
+
+    /// What messages are labelled with.
+    #[inline]
+    fn between(&self) -> Between {
+        Between {
+            from: self.token as u32,
+            to: self.pair.borrow().theirs() as u32,
+        }
     }
 
     /// The peer's side of the connection.

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::Reliable;
 use super::kept::{Held, Kept};
-use crate::ucp::replay::{Channel, Link};
+use crate::ucp::replay::{Channel, LaneId, Link};
 use crate::ucp::wire::numbered::Say;
 use crate::ucp::wire::{am, wireup};
 use crate::ucp::worker::Worker;
@@ -122,8 +122,7 @@ impl Reliable {
     pub(super) fn open_all(&self, worker: &Worker) -> Result<()> {
         let mut result = Err(Error::Unreachable);
         for index in 0..self.rails.len() as u8 {
-            // The first is taken at its word: messages wait in it while it connects.
-            match self.open_lane(worker, index, result.is_err()) {
+            match self.open_lane(worker, index) {
                 Ok(()) => result = Ok(()),
                 Err(error) if result.is_err() => result = Err(error),
                 Err(_) => {}
@@ -134,7 +133,7 @@ impl Reliable {
     }
 
     /// Begins a life of a lane: the first thing said on it is who we are.
-    fn open_lane(&self, worker: &Worker, index: u8, trusted: bool) -> Result<()> {
+    fn open_lane(&self, worker: &Worker, index: u8) -> Result<()> {
         let rail = self.rails.get(usize::from(index)).ok_or(Error::NoDevice)?;
         rail.since.set(Some(Instant::now()));
         rail.stall.set(Stall::default());
@@ -148,7 +147,7 @@ impl Reliable {
         })?;
         let id = {
             let lanes = &mut self.link.borrow_mut().lanes;
-            let id = lanes.open(index, trusted);
+            let id = lanes.open(index);
             match self.forlorn.get() {
                 Some(_) => id.or_else(|| lanes.reopen(index)),
                 None => id,
@@ -168,7 +167,7 @@ impl Reliable {
             wireup::Lane {
                 id,
                 link: self.token,
-                to: self.peer_link.get(),
+                to: self.pair.borrow().theirs(),
             }
             .encode(&mut w);
             w.bytes(&address);
@@ -239,7 +238,7 @@ impl Reliable {
             let rested = rail.since.get().is_none_or(|since| now - since > PAUSE);
             if rail.lane().is_none() && rested {
                 // Its link may be down; there is time to try again.
-                let _ = self.open_lane(worker, index, false);
+                let _ = self.open_lane(worker, index);
             }
         }
     }
@@ -255,6 +254,11 @@ impl Reliable {
         stops
             .into_iter()
             .for_each(|stop| self.say(Say::Stopped(stop)));
+        for (lane, epoch) in (0u8..).zip(self.heard.get()) {
+            if epoch != 0 {
+                self.say(Say::Heard(LaneId { lane, epoch }));
+            }
+        }
         self.list();
     }
 
@@ -269,8 +273,9 @@ impl Reliable {
         let had_none = self.first.get().is_none();
         self.forlorn.set(None);
         crate::ucs_diag!("lane {index} to worker {:x} is in use", self.peer.worker);
-        // Messages that keep their order stay where they are: a change would only make them wait
-        // for each other.
+        // Messages that keep their order stay where they are until there are none: a change would only
+        // make them wait for each other.
+        self.list();
         if had_none {
             self.choose_first();
             self.say_again();
@@ -309,7 +314,8 @@ impl Reliable {
             (lanes.live(index).is_some(), others)
         };
         let opened = rail.since.get().unwrap_or(now);
-        if !live {
+        // Without any other, one that has not answered is what there is: the peer may be busy.
+        if !live && others {
             if now - opened > TRY_TIME.max(self.settings.detect) {
                 lane.cut(Error::EndpointTimeout);
             }
@@ -343,7 +349,7 @@ impl Reliable {
             .get()
             .and_then(|since| since.checked_add(self.settings.recovery.saturating_mul(pause)));
         if due.is_some_and(|due| due <= now)
-            && let Err(error) = self.open_lane(worker, index, false)
+            && let Err(error) = self.open_lane(worker, index)
         {
             rail.failures.set(rail.failures.get() + 1);
             crate::ucs_debug!("lane {index} can't be opened again yet: {error}");

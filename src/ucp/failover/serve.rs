@@ -64,10 +64,16 @@ impl Reliable {
     }
 
     fn say_on(&self, lane: &dyn Ep, say: &Say) -> bool {
+        let between = self.between();
+        if between.to == 0 {
+            // Nobody is known who would understand.
+            return false;
+        }
         self.wary.set(true);
         self.list();
         let message = LinkMessage {
             origin: self.origin,
+            between,
             say: say.clone(),
         };
         let post = lane.am_bcopy(am::LINK, LinkMessage::MAX, &mut |to| {
@@ -98,6 +104,8 @@ impl Reliable {
         };
         if quiet {
             self.forget_loads();
+            // Nothing has to keep its order now: the best lane, which may have come later, takes over.
+            self.choose_first();
         }
         if self.ep_token.get() == 0 && self.peer_closed.get() && quiet {
             if owes {
@@ -141,6 +149,7 @@ impl Reliable {
 
     /// Sends again what was lost with a lane.
     fn replay(&self) {
+        let between = self.between();
         let mut link = self.link.borrow_mut();
         while link.has_replays() {
             let bulk = self.order(&link, Channel::Bulk);
@@ -166,7 +175,7 @@ impl Reliable {
             };
             let taken = lanes.iter().any(|lane| {
                 posted.lane = *lane;
-                kept.relabel(&posted);
+                kept.relabel(&posted, between);
                 let rail = self.rails.get(usize::from(lane.lane));
                 rail.is_some_and(|rail| rail.post(kept))
             });

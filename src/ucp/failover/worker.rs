@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
 
-use super::Reliable;
 use super::gone::Gone;
+use super::{NO_LINK, Reliable};
 use crate::ucp::address::WorkerAddress;
+use crate::ucp::replay::{Hearing, Pair, Refusal};
 use crate::ucp::wire::Origin;
 use crate::ucp::wire::numbered::{LinkMessage, Numbered};
 use crate::ucp::wire::wireup::Lane;
@@ -42,6 +43,8 @@ pub struct Links {
     last_look: Cell<Option<Instant>>,
     /// Those that have failed, by the peer's endpoint.
     pub(super) gone: RefCell<HashMap<Origin, Gone>>,
+    /// The link of a peer that the next one answers.
+    answers: Cell<Option<(Origin, u64)>>,
     /// For bytes that nobody wants.
     waste: RefCell<Vec<u8>>,
 }
@@ -51,6 +54,20 @@ impl Links {
         let token = self.next.get() + 1;
         self.next.set(token);
         token
+    }
+
+    /// Whether the link of this endpoint's has failed here: none of its may go with another of ours.
+    fn has_failed(&self, peer: Origin) -> bool {
+        self.gone.borrow().contains_key(&peer)
+    }
+
+    /// For a new link `ours`.
+    pub(super) fn pair(&self, ours: u64, peer: Origin) -> Pair {
+        let theirs = match self.answers.get() {
+            Some((origin, theirs)) if origin == peer => theirs,
+            _ => NO_LINK,
+        };
+        Pair::new(ours, theirs, self.has_failed(peer))
     }
 
     pub(super) fn insert(&self, link: Rc<Reliable>) {
@@ -138,8 +155,11 @@ impl Worker {
     pub(in crate::ucp) fn on_numbered(&self, data: &[u8]) -> Option<()> {
         let (head, message) = decode(data)?;
         match self.links.find(head.origin) {
-            Some(link) => link.on_message(self, &head, message),
-            None => self.speaks_of_gone(head.origin).then_some(()),
+            Some(link) if link.is_of_pair(self, head.between) => {
+                link.on_message(self, &head, message)
+            }
+            Some(_) => Some(()),
+            None => self.speaks_of_gone(head.origin, head.between).then_some(()),
         }
     }
 
@@ -151,7 +171,8 @@ impl Worker {
     ) -> Place {
         let found = decode(header).and_then(|(head, inner)| {
             let link = self.links.find(head.origin)?;
-            Some(link.place(self, &head, inner, offset, total))
+            let ours = link.is_of_pair(self, head.between);
+            ours.then(|| link.place(self, &head, inner, offset, total))
         });
         found.unwrap_or(Place::Discard)
     }
@@ -159,18 +180,28 @@ impl Worker {
     pub(in crate::ucp) fn placed_numbered(&self, header: &[u8], total: usize) -> Option<()> {
         let (head, inner) = decode(header)?;
         match self.links.find(head.origin) {
-            Some(link) => link.placed(self, &head, inner, total),
-            None => return self.speaks_of_gone(head.origin).then_some(()),
+            Some(link) if link.is_of_pair(self, head.between) => {
+                link.placed(self, &head, inner, total);
+            }
+            Some(_) => {}
+            None => {
+                let known = self.speaks_of_gone(head.origin, head.between);
+                return known.then_some(());
+            }
         }
         Some(())
     }
 
     /// `LINK`.
     pub(in crate::ucp) fn on_link(&self, data: &[u8]) -> Option<()> {
-        let message = LinkMessage::decode(data)?;
+        let message = LinkMessage::decode(data).filter(|message| message.between.is_known())?;
         match self.links.find(message.origin) {
-            Some(link) => link.on_link(self, &message),
-            None => return self.speaks_of_gone(message.origin).then_some(()),
+            Some(link) if link.is_of_pair(self, message.between) => link.on_link(self, &message),
+            Some(_) => {}
+            None => {
+                let known = self.speaks_of_gone(message.origin, message.between);
+                return known.then_some(());
+            }
         }
         Some(())
     }
@@ -182,54 +213,69 @@ impl Worker {
         address: &WorkerAddress<'_>,
         lane: Lane,
     ) -> Option<()> {
-        let known = self.links.find(origin);
-        // A link that has failed here has taken with it what had arrived: the peer's can't go on, even
-        // if its lanes work again before it has noticed.
-        if lane.to != 0 && known.as_ref().is_none_or(|link| link.token != lane.to) {
-            let ways = crate::ucp::ep::ways(self, address);
-            self.refuse(origin.worker, &ways, lane.to, lane.link);
-            return Some(());
+        let Some(link) = self.links.find(origin) else {
+            return self.first_lane(origin, address, lane);
+        };
+        let hearing = link.hear_lane(lane);
+        if !matches!(hearing, Hearing::Ours | Hearing::Late) {
+            crate::ucs_diag!("lane of link {} to {}: {hearing:?}", lane.link, lane.to);
         }
-        match known.map(|link| (link.peer_link.get(), link)) {
-            Some((theirs, link)) if theirs == 0 || theirs == lane.link => {
-                link.peer_link.set(lane.link);
+        match hearing {
+            Hearing::Ours => {}
+            Hearing::Late => return Some(()),
+            Hearing::Stale(ours) => {
+                self.refuse_lane(origin, address, ours, lane.link);
+                return Some(());
             }
-            // It was under way for long.
-            Some((theirs, _)) if theirs > lane.link => return Some(()),
-            Some((_, link)) => {
+            Hearing::Replaced => {
                 link.lose(Error::ConnectionReset);
-                return self.new_link(origin, address, lane);
+                self.refuse_lane(origin, address, lane.to, lane.link);
+                return Some(());
             }
-            None => return self.new_link(origin, address, lane),
         }
-        self.links.find(origin)?.on_lane(lane.id);
-        Some(())
-    }
-
-    fn new_link(&self, origin: Origin, address: &WorkerAddress<'_>, lane: Lane) -> Option<()> {
-        self.peer_numbers(origin, address).ok()?;
-        let link = self.links.find(origin)?;
-        link.peer_link.set(lane.link);
         link.on_lane(lane.id);
         Some(())
     }
 
-    /// The peer's end of our link `ours`, which was its `theirs`, is gone.
+    /// A lane of a link that none of ours goes with. One that names another is late: what had arrived there is
+    /// gone with it.
+    fn first_lane(&self, origin: Origin, address: &WorkerAddress<'_>, lane: Lane) -> Option<()> {
+        if lane.to != NO_LINK || self.links.has_failed(origin) {
+            self.refuse_lane(origin, address, lane.to, lane.link);
+            return Some(());
+        }
+        self.links.answers.set(Some((origin, lane.link)));
+        let opened = self.peer_numbers(origin, address);
+        self.links.answers.set(None);
+        opened.ok()?;
+        self.links.find(origin)?.on_lane(lane.id);
+        Some(())
+    }
+
+    fn refuse_lane(&self, origin: Origin, address: &WorkerAddress<'_>, ours: u64, theirs: u64) {
+        let ways = crate::ucp::ep::ways(self, address);
+        self.refuse(origin.worker, &ways, ours, theirs);
+    }
+
+    /// The peer says that our link `ours` leads to its `theirs`, which is gone.
     pub(in crate::ucp) fn on_stale(&self, worker: u64, ours: u64, theirs: u64) {
         let link = self.links.by_token(ours);
-        let meant =
-            |link: &Rc<Reliable>| (link.peer.worker, link.peer_link.get()) == (worker, theirs);
-        if let Some(link) = link.filter(meant) {
+        let Some(link) = link.filter(|link| link.peer.worker == worker) else {
+            return;
+        };
+        let refusal = link.pair.borrow_mut().refused(theirs);
+        crate::ucs_diag!("link {ours} to {theirs} of worker {worker:x}: {refusal:?}");
+        if refusal == Refusal::Lost {
             link.lose(Error::ConnectionReset);
         }
     }
 
-    /// A lane with this token has failed; false if the token is no lane's of a link.
     /// Whether this names a lane of a link, not of an endpoint.
     pub(in crate::ucp) fn is_link_lane(token: u64) -> bool {
         token & LANE_TOKEN != 0
     }
 
+    /// A lane with this token has failed; false if the token is no lane's of a link.
     pub(in crate::ucp) fn link_lane_failed(&self, token: u64, error: Error) -> bool {
         if !Self::is_link_lane(token) {
             return false;
@@ -246,7 +292,8 @@ impl Worker {
 /// The header, and a message that is none of ours.
 fn decode(data: &[u8]) -> Option<(Numbered, &[u8])> {
     use crate::ucp::wire::am;
-    Numbered::decode(data).filter(|(head, _)| !matches!(head.id, am::NUMBERED | am::LINK))
+    let others = |head: &Numbered| !matches!(head.id, am::NUMBERED | am::LINK);
+    Numbered::decode(data).filter(|(head, _)| head.between.is_known() && others(head))
 }
 
 impl Links {

@@ -39,14 +39,13 @@ impl Lanes {
     }
 
     /// Begins a life of a lane. `None` while the last one is not settled, or the epochs are used up.
-    pub fn open(&mut self, lane: u8, trusted: bool) -> Option<LaneId> {
+    pub fn open(&mut self, lane: u8) -> Option<LaneId> {
         let (epoch, life) = self.at(lane);
         if life != Life::Gone || usize::from(lane) >= MAX_LANES {
             return None;
         }
         let epoch = epoch.checked_add(1)?;
-        let life = if trusted { Life::Live } else { Life::Trying };
-        self.set(lane, epoch, life);
+        self.set(lane, epoch, Life::Trying);
         Some(LaneId { lane, epoch })
     }
 
@@ -173,28 +172,34 @@ impl Lanes {
 mod tests {
     use super::*;
 
+    fn live(lanes: &mut Lanes, lane: u8) -> LaneId {
+        let id = lanes.open(lane).unwrap();
+        assert!(lanes.proven(id));
+        id
+    }
+
     #[test]
     fn a_lane_lives_again_only_when_its_death_is_settled() {
         let mut lanes = Lanes::default();
-        let first = lanes.open(3, true).unwrap();
-        assert_eq!((first.epoch, lanes.open(3, true)), (1, None));
+        let first = live(&mut lanes, 3);
+        assert_eq!((first.epoch, lanes.open(3)), (1, None));
         assert_eq!(lanes.down(3), Some(first));
         assert_eq!((lanes.down(3), lanes.live(3)), (None, None));
-        assert_eq!(lanes.open(3, true), None);
+        assert_eq!(lanes.open(3), None);
         assert_eq!(lanes.unanswered().collect::<Vec<_>>(), [first]);
         assert!(lanes.settled(first) && !lanes.settled(first));
-        let second = lanes.open(3, false).unwrap();
+        let second = lanes.open(3).unwrap();
         assert_eq!((second.epoch, lanes.live(3)), (2, None));
         assert!(!lanes.proven(first) && lanes.proven(second));
         assert_eq!(lanes.live(3), Some(second));
-        assert_eq!(lanes.open(16, true), None);
+        assert_eq!(lanes.open(16), None);
     }
 
     #[test]
     fn a_lane_may_live_again_before_its_death_is_settled_once() {
         let mut lanes = Lanes::default();
         assert_eq!(lanes.reopen(2), None);
-        let first = lanes.open(2, true).unwrap();
+        let first = live(&mut lanes, 2);
         lanes.down(2);
         let second = lanes.reopen(2).unwrap();
         assert_eq!((second.epoch, lanes.reopen(2)), (2, None));

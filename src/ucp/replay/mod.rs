@@ -17,7 +17,7 @@
 //! side says again what it has said whenever one of its lanes dies, and hearing it twice does no
 //! harm.
 //!
-//! [`Link`] puts this together for one endpoint.
+//! [`Link`] puts this together for one endpoint; [`Pair`] tells which link of the peer's goes with it.
 #![forbid(unsafe_code)]
 
 mod acks;
@@ -25,12 +25,14 @@ mod lanes;
 mod link;
 #[cfg(test)]
 mod model;
+mod pair;
 mod receiver;
 mod sender;
 
 pub use acks::Acks;
 pub use lanes::Lanes;
 pub use link::{Counts, Incoming, Link, Posted};
+pub use pair::{Hearing, Pair, Refusal};
 pub use receiver::{Arrival, Receiver};
 pub use sender::{Limits, Sender};
 

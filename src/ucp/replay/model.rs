@@ -97,7 +97,8 @@ impl Side {
         let mut link = Link::new([limits; 2]);
         let wires = (0..LANES).map(|_| Wire::default()).collect();
         for lane in 0..LANES {
-            link.lanes.open(lane, true);
+            let id = link.lanes.open(lane);
+            assert!(id.is_some_and(|id| link.lanes.proven(id)));
         }
         Side {
             link,
@@ -172,7 +173,7 @@ impl Side {
         if self.lost {
             return;
         }
-        let id = match self.link.lanes.open(lane, false) {
+        let id = match self.link.lanes.open(lane) {
             // There may be no other lane by which the peer could answer.
             None if self.any_lane().is_none() => self.link.lanes.reopen(lane),
             id => id,

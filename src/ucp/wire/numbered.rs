@@ -5,10 +5,39 @@ use crate::ucp::replay::{
     Channel, LaneDown, LaneId, LaneStopped, MAX_LANES, MAX_RANGES, Posted, Seq, State,
 };
 
+/// From which link of the sender's to which of the receiver's: the low halves of their numbers, which
+/// count from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Between {
+    pub from: u32,
+    pub to: u32,
+}
+
+impl Between {
+    const LEN: usize = 8;
+
+    fn encode(self, w: &mut Writer<'_>) {
+        w.u32(self.from).u32(self.to);
+    }
+
+    fn decode(r: &mut Reader<'_>) -> Option<Between> {
+        Some(Between {
+            from: r.u32()?,
+            to: r.u32()?,
+        })
+    }
+
+    /// Whether both are known, as they are when a message goes.
+    pub fn is_known(self) -> bool {
+        self.from != 0 && self.to != 0
+    }
+}
+
 /// Header of `NUMBERED`; the message that it carries follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Numbered {
     pub origin: Origin,
+    pub between: Between,
     /// Id of the message.
     pub id: u8,
     pub posted: Posted,
@@ -21,7 +50,7 @@ const BULK: u8 = 0x10;
 const URGENT: u8 = 0x20;
 
 impl Numbered {
-    pub const LEN: usize = Origin::LEN + 4 + 24;
+    pub const LEN: usize = Origin::LEN + Between::LEN + 4 + 24;
 
     pub fn encode(&self, w: &mut Writer<'_>) {
         let Posted {
@@ -32,9 +61,9 @@ impl Numbered {
         } = self.posted;
         let bulk_flag = if channel == Channel::Bulk { BULK } else { 0 };
         let urgent = if self.urgent { URGENT } else { 0 };
-        w.u64(self.origin.worker)
-            .u32(self.origin.conn)
-            .u8(self.id)
+        w.u64(self.origin.worker).u32(self.origin.conn);
+        self.between.encode(w);
+        w.u8(self.id)
             .u8((lane.lane & LANE_BITS) | bulk_flag | urgent)
             .bytes(&lane.epoch.to_ne_bytes())
             .u64(seq)
@@ -49,6 +78,7 @@ impl Numbered {
             worker: r.u64()?,
             conn: r.u32()?,
         };
+        let between = Between::decode(&mut r)?;
         let id = r.u8()?;
         let flags = r.u8()?;
         let lane = LaneId {
@@ -67,6 +97,7 @@ impl Numbered {
         };
         let numbered = Numbered {
             origin,
+            between,
             id,
             posted,
             urgent: flags & URGENT != 0,
@@ -92,6 +123,7 @@ pub enum Say {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LinkMessage {
     pub origin: Origin,
+    pub between: Between,
     pub say: Say,
 }
 
@@ -102,10 +134,11 @@ const HEARD: u8 = 4;
 
 impl LinkMessage {
     /// Most bytes of one.
-    pub const MAX: usize = Origin::LEN + 4 + 2 * (8 + 8 + MAX_RANGES * 16);
+    pub const MAX: usize = Origin::LEN + Between::LEN + 4 + 2 * (8 + 8 + MAX_RANGES * 16);
 
     pub fn encode(&self, w: &mut Writer<'_>) {
         w.u64(self.origin.worker).u32(self.origin.conn);
+        self.between.encode(w);
         match &self.say {
             Say::Acks { acks, want } => {
                 let [ordered, bulk] = acks;
@@ -123,6 +156,7 @@ impl LinkMessage {
             worker: r.u64()?,
             conn: r.u32()?,
         };
+        let between = Between::decode(&mut r)?;
         let kind = r.u8()?;
         let first = r.u8()?;
         let say = if kind == ACKS {
@@ -149,7 +183,11 @@ impl LinkMessage {
                 _ => return None,
             }
         };
-        Some(LinkMessage { origin, say })
+        Some(LinkMessage {
+            origin,
+            between,
+            say,
+        })
     }
 }
 
@@ -210,10 +248,14 @@ mod tests {
         ]
     }
 
+    fn between() -> impl Strategy<Value = Between> {
+        any::<(u32, u32)>().prop_map(|(from, to)| Between { from, to })
+    }
+
     proptest! {
         #[test]
-        fn what_is_said_is_heard(worker: u64, conn: u32, say in say()) {
-            let message = LinkMessage { origin: Origin { worker, conn }, say };
+        fn what_is_said_is_heard(worker: u64, conn: u32, between in between(), say in say()) {
+            let message = LinkMessage { origin: Origin { worker, conn }, between, say };
             let mut bytes = [0; LinkMessage::MAX];
             let mut w = Writer::new(&mut bytes);
             message.encode(&mut w);
@@ -225,7 +267,7 @@ mod tests {
         }
 
         #[test]
-        fn numbers_come_back(f: [u64; 4], conn: u32, id: u8, lane in 0..16u8, epoch: u16, bulk: bool, urgent: bool) {
+        fn numbers_come_back(f: [u64; 4], conn: u32, between in between(), id: u8, lane in 0..16u8, epoch: u16, bulk: bool, urgent: bool) {
             let [worker, seq, a, b] = f;
             let posted = Posted {
                 channel: if bulk { Channel::Bulk } else { Channel::Ordered },
@@ -233,7 +275,7 @@ mod tests {
                 lane: LaneId { lane, epoch },
                 acks: [a, b],
             };
-            let numbered = Numbered { origin: Origin { worker, conn }, id, posted, urgent };
+            let numbered = Numbered { origin: Origin { worker, conn }, between, id, posted, urgent };
             let mut bytes = [9; Numbered::LEN + 1];
             numbered.encode(&mut Writer::new(&mut bytes[..Numbered::LEN]));
             prop_assert_eq!(Numbered::decode(&bytes), Some((numbered, &[9u8][..])));

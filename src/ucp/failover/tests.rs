@@ -1,0 +1,159 @@
+//! What comes late: of a link that is gone, or by a lane that is dead.
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use super::Reliable;
+use crate::ucp::address;
+use crate::ucp::context::{Context, ContextParams, Features};
+use crate::ucp::ep::{Endpoint, EpOptions, ErrorMode};
+use crate::ucp::replay::{Arrived, Channel, LaneDown, LaneId, Posted};
+use crate::ucp::wire::numbered::{Between, LinkMessage, Numbered, Say};
+use crate::ucp::wire::{Writer, am};
+use crate::ucp::worker::{Worker, WorkerParams};
+use crate::ucs::config::Config;
+use crate::uct::{Events, Place};
+
+fn worker() -> Rc<Worker> {
+    let mut config = Config::default();
+    config.set("TLS", "tcp");
+    config.set("NET_DEVICES", "lo");
+    let params = ContextParams {
+        features: Features::TAG,
+        ..ContextParams::default()
+    };
+    let context = Context::new(params, config).expect("a context");
+    Worker::new(context, WorkerParams::default()).expect("a worker")
+}
+
+fn connect(from: &Rc<Worker>, to: &Worker) -> Rc<Endpoint> {
+    let bytes = to.address();
+    let address = address::decode(&bytes).expect("an address");
+    let options = EpOptions {
+        mode: ErrorMode::Failover,
+        ..EpOptions::default()
+    };
+    from.create_endpoint(&address, options)
+        .expect("an endpoint")
+}
+
+/// Two workers whose links go with each other. The second one has had others before.
+struct Two {
+    a: Rc<Worker>,
+    _b: Rc<Worker>,
+    link: Rc<Reliable>,
+    _eps: [Rc<Endpoint>; 2],
+}
+
+impl Two {
+    fn new() -> Two {
+        let (a, b) = (worker(), worker());
+        (0..5).for_each(|_| {
+            b.links.next_token();
+        });
+        let eps = [connect(&a, &b), connect(&b, &a)];
+        let link = a.links.find(eps[1].origin()).expect("a link");
+        let end = Instant::now() + Duration::from_secs(30);
+        let is_there = || link.pair.borrow().is_named() && link.first.get().is_some();
+        while !is_there() {
+            a.progress();
+            b.progress();
+            assert!(Instant::now() < end, "they don't meet");
+        }
+        Two {
+            a,
+            _b: b,
+            link,
+            _eps: eps,
+        }
+    }
+
+    fn theirs(&self) -> u32 {
+        self.link.pair.borrow().theirs() as u32
+    }
+
+    fn ours(&self) -> u32 {
+        self.link.token as u32
+    }
+
+    /// The next message from the peer's link `from` to `to`, by its lane 0 in this life.
+    fn numbered(&self, from: u32, to: u32, epoch: u16) -> Vec<u8> {
+        let [upto, _] = self.link.link.borrow().received();
+        let head = Numbered {
+            origin: self.link.peer,
+            between: Between { from, to },
+            id: am::EAGER_ONLY,
+            posted: Posted {
+                channel: Channel::Ordered,
+                seq: upto + 1,
+                lane: LaneId { lane: 0, epoch },
+                acks: [0, 0],
+            },
+            urgent: false,
+        };
+        let mut bytes = vec![0; Numbered::LEN + 16];
+        head.encode(&mut Writer::new(&mut bytes));
+        bytes
+    }
+
+    /// Whether it counts.
+    fn counts(&self, message: &[u8]) -> bool {
+        let before = self.link.link.borrow().received();
+        self.a.am(am::NUMBERED, message);
+        before != self.link.link.borrow().received()
+    }
+
+    fn discards(&self, message: &[u8]) -> bool {
+        let place = self.a.place(am::NUMBERED, message, 0, 16);
+        matches!(place, Place::Discard)
+    }
+
+    fn say(&self, from: u32, to: u32, say: Say) {
+        let message = LinkMessage {
+            origin: self.link.peer,
+            between: Between { from, to },
+            say,
+        };
+        let mut bytes = [0; LinkMessage::MAX];
+        let mut w = Writer::new(&mut bytes);
+        message.encode(&mut w);
+        let len = w.len();
+        self.a.am(am::LINK, &bytes[..len]);
+    }
+
+    fn down(&self, from: u32, epoch: u16) {
+        let lane = LaneId { lane: 0, epoch };
+        let state = [Arrived::default(), Arrived::default()];
+        self.say(from, self.ours(), Say::Down(LaneDown { lane, state }));
+    }
+}
+
+#[test]
+fn messages_of_another_link_do_not_count() {
+    let two = Two::new();
+    let (ours, theirs) = (two.ours(), two.theirs());
+    assert!(theirs > 5);
+    for (from, to) in [(1, ours), (theirs - 1, ours), (theirs, ours + 1), (1, 1)] {
+        let message = two.numbered(from, to, 1);
+        assert!(!two.counts(&message), "from {from} to {to}");
+        assert!(two.discards(&message));
+    }
+    // Nor does what they say about lanes.
+    two.down(theirs - 1, 1);
+    assert!(two.counts(&two.numbered(theirs, ours, 1)));
+    assert!(!two.link.lost.get());
+}
+
+#[test]
+fn what_is_left_in_a_dead_lane_does_not_count_after_the_answer() {
+    let two = Two::new();
+    let (ours, theirs) = (two.ours(), two.theirs());
+    assert!(two.counts(&two.numbered(theirs, ours, 1)));
+    two.down(theirs, 1);
+    let late = two.numbered(theirs, ours, 1);
+    assert!(!two.counts(&late));
+    assert!(two.discards(&late));
+    assert!(two.counts(&two.numbered(theirs, ours, 2)), "the next life");
+    let again = two.numbered(theirs, ours, 2);
+    assert!(two.counts(&again) && !two.counts(&again), "once");
+}

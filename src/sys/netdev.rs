@@ -151,7 +151,17 @@ pub fn is_running(name: &str) -> Option<bool> {
     // SAFETY: this request writes the flags.
     let flags = i32::from(unsafe { request.ifr_ifru.ifru_flags });
     let wanted = libc::IFF_UP | libc::IFF_RUNNING;
-    Some(flags & wanted == wanted)
+    // The flags of a link that comes up are late: packets may go already.
+    Some(flags & wanted == wanted || has_carrier(name))
+}
+
+/// Asks the driver; false if it doesn't tell.
+fn has_carrier(name: &str) -> bool {
+    // `struct ethtool_value`: the value is at 4.
+    const ETHTOOL_GLINK: u32 = 10;
+    let mut command = [0u8; 8];
+    command[..4].copy_from_slice(&ETHTOOL_GLINK.to_ne_bytes());
+    query(name, SIOCETHTOOL, Some(&mut command)).is_some() && command[4..] != [0; 4]
 }
 
 /// `ARPHRD_*` of the interface.

@@ -106,6 +106,15 @@ struct Waiting {
     token: u64,
 }
 
+/// Without any lane.
+#[derive(Clone, Copy)]
+struct Forlorn {
+    /// What the last one ended with.
+    error: Error,
+    /// When one was tried again first. The process may not have run since the last one was lost.
+    tried: Option<Instant>,
+}
+
 /// All lanes of one endpoint, as one that can't be lost while any of them is left.
 pub struct Reliable {
     this: Weak<Reliable>,
@@ -138,8 +147,8 @@ pub struct Reliable {
     /// The peer has closed its end.
     peer_closed: Cell<bool>,
     lost: Cell<bool>,
-    /// Since when there is no lane, and what the last one ended with: others are tried for a while.
-    forlorn: Cell<Option<(Instant, Error)>>,
+    /// There is no lane, and others are tried for a while.
+    forlorn: Cell<Option<Forlorn>>,
     last_probe: Cell<Instant>,
     settings: Settings,
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 
-use super::Reliable;
 use super::kept::{Held, Kept};
+use super::{Forlorn, Reliable};
 use crate::ucp::replay::{Channel, LaneId, Link};
 use crate::ucp::wire::numbered::Say;
 use crate::ucp::wire::{am, wireup};
@@ -216,7 +216,7 @@ impl Reliable {
             return self.lose(error);
         }
         if self.forlorn.get().is_none() {
-            self.forlorn.set(Some((Instant::now(), error)));
+            self.forlorn.set(Some(Forlorn { error, tried: None }));
             self.list();
         }
     }
@@ -225,22 +225,25 @@ impl Reliable {
     /// was thought to be alive may have been long dead at the other end, and its link be fine.
     fn try_all(&self, worker: &Worker, now: Instant) {
         const PAUSE: Duration = Duration::from_millis(40);
-        let Some((since, error)) = self.forlorn.get() else {
+        let Some(mut forlorn) = self.forlorn.get() else {
             return;
         };
         if self.link.borrow().lanes.all_live().next().is_some() {
             return self.forlorn.set(None);
         }
-        if now - since > self.settings.detect {
-            return self.lose(error);
+        let enough = |first| now - first > self.settings.detect;
+        if forlorn.tried.is_some_and(enough) {
+            return self.lose(forlorn.error);
         }
         for (rail, index) in self.rails.iter().zip(0u8..) {
             let rested = rail.since.get().is_none_or(|since| now - since > PAUSE);
             if rail.lane().is_none() && rested {
+                forlorn.tried.get_or_insert(now);
                 // Its link may be down; there is time to try again.
                 let _ = self.open_lane(worker, index);
             }
         }
+        self.forlorn.set(Some(forlorn));
     }
 
     /// Says all that may have been lost with a lane.

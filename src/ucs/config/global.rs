@@ -360,7 +360,7 @@ const UCM_VARS: &[Variable] = &[
         "DYNAMIC_MMAP_THRESH",
         "y",
         Kind::Bool,
-        "Let the heap's mmap threshold grow.",
+        "Without effect: the heap is the C library's own, whose threshold grows.",
     ),
     var(
         "DLOPEN_PROCESS_RPATH",
@@ -372,7 +372,7 @@ const UCM_VARS: &[Variable] = &[
         "MODULE_UNLOAD_PREVENT_MODE",
         "lazy",
         Kind::Enum(&["lazy", "now", "none"]),
-        "How the library is kept in memory after dlclose.",
+        "Without effect: the library stays in memory after dlclose.",
     ),
     var(
         "BISTRO_FORCE_FAR_JUMP",

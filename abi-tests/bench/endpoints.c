@@ -5,6 +5,7 @@
  *
  * Prints "NAME VALUE" lines: create, contact and sum in microseconds; created, connected and served
  * (that of the other process, with the messages it keeps) in bytes. */
+#include "resident.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,16 +31,7 @@ static double now_us(void)
     return t.tv_sec * 1e6 + t.tv_nsec / 1e3;
 }
 
-static double resident_bytes(void)
-{
-    char line[256];
-    long kb = 0;
-    FILE *f = fopen("/proc/self/status", "r");
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "VmRSS: %ld", &kb) == 1) break;
-    if (f) fclose(f);
-    return kb * 1024.0;
-}
+static double resident_bytes(void) { return resident_kb() * 1024.0; }
 
 static void all(int fd, void *data, size_t length, int out)
 {

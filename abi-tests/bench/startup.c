@@ -1,5 +1,6 @@
 /* What a process pays before its first message: from ucp_config_read to the arrival of one tagged
  * message on a loopback endpoint. Prints "value MILLISECONDS" and "rss KILOBYTES". */
+#include "resident.h"
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -10,17 +11,6 @@ static double now_ms(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
-}
-
-static long resident_kb(void)
-{
-    char line[256];
-    long kb = 0;
-    FILE *f = fopen("/proc/self/status", "r");
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "VmRSS: %ld", &kb) == 1) break;
-    if (f) fclose(f);
-    return kb;
 }
 
 int main(void)

@@ -253,12 +253,7 @@ static void with_victim(void)
     fd = fds[victim == 0];
     close(fds[victim != 0]);
     open_side(&A);
-    size_t n;
-    give(&A.len, sizeof A.len);
-    give(A.addr, A.len);
-    take(&n, sizeof n);
-    ucp_address_t *addr = malloc(n);
-    take(addr, n);
+    ucp_address_t *addr = swap_addresses();
     connect_to(&A, addr);
     if (victim == 0) {
         alarm(60);

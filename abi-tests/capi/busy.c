@@ -53,12 +53,7 @@ static void the_case(int computes, int loaded, double pause)
     extra_ep_params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
     extra_ep_params.err_handler.cb = on_error;
     open_side(&A);
-    size_t n;
-    give(&A.len, sizeof A.len);
-    give(A.addr, A.len);
-    take(&n, sizeof n);
-    ucp_address_t *theirs = malloc(n);
-    take(theirs, n);
+    ucp_address_t *theirs = swap_addresses();
     connect_to(&A, theirs);
     if (child) peer(computes, pause);
     static ucs_status_ptr_t s[N + LARGE_N];

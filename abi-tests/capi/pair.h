@@ -25,6 +25,18 @@ __attribute__((unused)) static void meet(void)
     take(&c, 1);
 }
 
+/* Gives the address of A's worker to the other process; returns the address of the other's, to be freed. */
+__attribute__((unused)) static ucp_address_t *swap_addresses(void)
+{
+    size_t n;
+    give(&A.len, sizeof A.len);
+    give(A.addr, A.len);
+    take(&n, sizeof n);
+    ucp_address_t *theirs = malloc(n);
+    take(theirs, n);
+    return theirs;
+}
+
 /* As take_from, with progress meanwhile or without UCX. */
 __attribute__((unused)) static void take_either(int from, void *p, size_t n, int progress_too)
 {

@@ -27,13 +27,8 @@ static void on_sent(void *r, ucs_status_t s, void *user)
 
 static void connect_back(void)
 {
-    size_t n;
     open_side(&A);
-    give(&A.len, sizeof A.len);
-    give(A.addr, A.len);
-    take(&n, sizeof n);
-    ucp_address_t *theirs = malloc(n);
-    take(theirs, n);
+    ucp_address_t *theirs = swap_addresses();
     ucp_ep_params_t p = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER,
                          .address = theirs, .err_mode = UCP_ERR_HANDLING_MODE_PEER, .err_handler.cb = on_error};
     MUST(ucp_ep_create(A.w, &p, &A.ep));

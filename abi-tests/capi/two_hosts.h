@@ -43,13 +43,7 @@ static ucp_address_t *find_each_other(int lead)
         fd = s;
     }
     HOLDS(fd >= 0);
-    size_t n;
-    give(&A.len, sizeof A.len);
-    give(A.addr, A.len);
-    take(&n, sizeof n);
-    ucp_address_t *theirs = malloc(n);
-    take(theirs, n);
-    return theirs;
+    return swap_addresses();
 }
 static void open_ep(const ucp_address_t *theirs, int mode, ucp_err_handler_cb_t on_error)
 {

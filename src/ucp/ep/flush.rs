@@ -5,9 +5,10 @@
 //! number, so that younger ones are told apart), its own turn in the queue of what waits for the
 //! lane, and the lanes' confirmations. A rendezvous or a synchronous send is not waited for, since
 //! the peer may receive it only after something that this flush comes before (`MPI_Win_flush`
-//! after `MPI_Isend`). A flush that closes the endpoint waits for those too: they would be lost. When all that has happened, and one-sided operations have been
-//! sent as messages, the target is asked whether they have taken effect; it answers when it
-//! comes to the question, since messages arrive in order.
+//! after `MPI_Isend`). A flush that closes the endpoint waits for those too: they would be lost.
+//! When all that has happened, and one-sided operations have been sent as messages, the target is
+//! asked whether they have taken effect; it answers when it comes to the question, since messages
+//! arrive in order.
 
 use core::cell::RefCell;
 use core::sync::atomic;

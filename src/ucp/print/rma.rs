@@ -49,29 +49,17 @@ fn tables(ep: &Endpoint, key: &RemoteKey, name: &str) -> Vec<Table> {
     let mut out = Vec::new();
     if context.has_feature(Features::RMA) {
         let title = "remote memory write by ucp_put* from host memory to host";
-        out.push(table(
-            name,
-            title,
-            usize::MAX,
-            put(ep, key, mapped.as_ref()),
-        ));
+        let ways = put(ep, key, mapped.as_deref());
+        out.push(table(name, title, usize::MAX, ways));
         let title = "remote memory read by ucp_get* into host memory from host";
-        out.push(table(
-            name,
-            title,
-            usize::MAX,
-            get(ep, key, mapped.as_ref()),
-        ));
+        let ways = get(ep, key, mapped.as_deref());
+        out.push(table(name, title, usize::MAX, ways));
     }
     if context.has_feature(Features::AMO32.union(Features::AMO64)) {
         let title =
             "fetching atomic by ucp_atomic_op* into host memory from host, arg in host memory";
         let way = match &mapped {
-            Some(config) => whole(
-                "atomic instruction",
-                config.clone(),
-                "the memory is mapped here",
-            ),
+            Some(config) => in_place("atomic instruction", config),
             None => whole(EMULATION, am(ep), CARRIED_OUT),
         };
         out.push(table(name, title, 8, vec![Way { min: 4, ..way }]));
@@ -86,6 +74,11 @@ fn whole(description: &'static str, config: String, reason: &str) -> Way {
         config,
         reason: reason.to_owned(),
     }
+}
+
+/// The whole range by the processor, since `config` maps the memory here.
+fn in_place(description: &'static str, config: &str) -> Way {
+    whole(description, config.to_owned(), "the memory is mapped here")
 }
 
 /// The transport by which the memory is mapped here.
@@ -110,10 +103,9 @@ fn am(ep: &Endpoint) -> String {
     lane_name(ep, ep.config().lanes.am)
 }
 
-fn put(ep: &Endpoint, key: &RemoteKey, mapped: Option<&String>) -> Vec<Way> {
+fn put(ep: &Endpoint, key: &RemoteKey, mapped: Option<&str>) -> Vec<Way> {
     if let Some(config) = mapped {
-        let what = "copy to mapped remote memory";
-        return vec![whole(what, config.clone(), "the memory is mapped here")];
+        return vec![in_place("copy to mapped remote memory", config)];
     }
     let mut ways = vec![whole(EMULATION, am(ep), CARRIED_OUT)];
     let config = ep.config();
@@ -141,10 +133,9 @@ fn put(ep: &Endpoint, key: &RemoteKey, mapped: Option<&String>) -> Vec<Way> {
     ways
 }
 
-fn get(ep: &Endpoint, key: &RemoteKey, mapped: Option<&String>) -> Vec<Way> {
+fn get(ep: &Endpoint, key: &RemoteKey, mapped: Option<&str>) -> Vec<Way> {
     if let Some(config) = mapped {
-        let what = "copy from mapped remote memory";
-        return vec![whole(what, config.clone(), "the memory is mapped here")];
+        return vec![in_place("copy from mapped remote memory", config)];
     }
     let lane = ep.config().lanes.rndv_get;
     let lane = lane.filter(|_| key.allows_copy() && ep.fetch_lane().is_some());

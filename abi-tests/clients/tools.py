@@ -120,7 +120,7 @@ def interrupted(version):
             if any(b.p.poll() is not None for b in both.values()):
                 raise Failure("a side ended before it was interrupted")
             mapped = proc.Watch()
-            mapped.look()
+            mapped.look([b.p.pid for b in both.values()])
             both[whom].p.send_signal(signal.SIGINT)
             said = {}
             for name in sorted(both, key=lambda name: name != whom):

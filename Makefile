@@ -158,6 +158,8 @@ lint:
 	$(HEADERS_TOOL) --check
 	$(CARGO) fmt --all --check --manifest-path abi-tests/sim/cuda/Cargo.toml
 	$(CARGO) clippy $(SIM_FLAGS) -- -D warnings
+	abi-tests/tools/provision lint
+	abi-tests/tools/lint_python
 
 clean:
 	$(CARGO) clean

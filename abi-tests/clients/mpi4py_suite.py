@@ -14,7 +14,7 @@ if __name__ == "__main__":
 
 import launchers
 import where
-from proc import Failure, mapped_only, run
+from proc import Failure, mapped_only
 from tests import Context, Test
 
 BASELINES = os.path.join(where.HERE, "mpi4py-baseline")

@@ -1,11 +1,9 @@
 """A test: a name, the transports it runs over, the form (smoke or full) that it belongs to."""
 import hashlib
 import os
-import re
 import subprocess
 
 import proc
-import where
 from proc import Failure
 
 

@@ -8,7 +8,7 @@ import time
 import proc
 import where
 from proc import Failure, mapped_only
-from tests import Skip, Test, over_all, over_both, succeeded
+from tests import Test, over_all, over_both, succeeded
 
 BINARIES = {"1.22.0": (where.PERFTEST, where.INFO), "1.13.1": ("/usr/bin/ucx_perftest", "/usr/bin/ucx_info")}
 

@@ -189,7 +189,7 @@ def main():
     a.agent.deregister_memory(a.registered)
     if not options.death:
         a.agent.remove_remote_agent(a.peer)
-    del a
+    a.agent = None  # it ends here, before "end" is said
     say("end")
 
 

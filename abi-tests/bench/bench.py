@@ -2,13 +2,15 @@
 """Our libraries beside genuine UCX 1.22.0: the same program on both, alternately, pinned to two
 cores; medians, and the ratio of the medians (above 1: ours is better).
 
-    bench.py [--rounds N] [--cases WORD] [--tls sm,tcp] [--ours DIR] [--genuine DIR]
+    bench.py [--rounds N] [--cases WORD] [--tls sm,tcp] [--ours DIR] [--genuine DIR] [--driver DIR]
 
 Bars: point to point, one-sided and atomic operations and registrations 0.97 (and below 50 ns),
 two slow links 1.8 times one, failover against none 0.95, a second from the loss of a link to full
 speed, connections through a listener 1.0, a thousand endpoints
 (time and memory of each) 2 times, start-up time 3 times, resident memory 1.5 times better,
-libraries that are loaded and not used 3 times (and below 1 ms). The exit code says whether all hold.
+libraries that are loaded and not used 3 times (and below 1 ms), calls of a CUDA driver not more, and
+copies of devices 1.0, where there is a GPU (DIR: the folder of libcuda.so.1, if the linker doesn't know
+it). The exit code says whether all hold.
 """
 import argparse
 import math
@@ -23,6 +25,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "clients"))
 import where  # noqa: E402
+import devices  # noqa: E402
 import driver_calls  # noqa: E402
 import endpoints  # noqa: E402
 import links  # noqa: E402
@@ -260,6 +263,7 @@ def main():
     args.add_argument("--tls", default="sm,tcp")
     args.add_argument("--ours", default=where.OURS)
     args.add_argument("--genuine", default=where.GENUINE)
+    args.add_argument("--driver")
     options = args.parse_args()
     sides = {"genuine": options.genuine, "ours": options.ours}
     table = Table()
@@ -271,6 +275,7 @@ def main():
         connections(table, options, sides, crowd)
         endpoints.all_rows(table, options, sides, folder, alternate)
         driver_calls.rows(table, options)
+        devices.all_rows(table, options, sides, perftest, alternate)
         uct(table, options, sides)
         point_to_point(table, options, sides, pairs)
         rendezvous(table, options, sides)

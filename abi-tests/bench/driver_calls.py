@@ -1,4 +1,4 @@
-"""Calls of the CUDA driver per read and per key, on the simulated driver: counts, not times."""
+"""Calls of the CUDA driver per read, per key and per message, on the simulated driver: counts, not times."""
 import importlib.util
 import os
 import sys
@@ -28,6 +28,8 @@ def rows(table, options):
         room = cuda.Room(Path(folder), Path(options.ours))
         try:
             made = cuda.calls_for_keys(room)
+            for what, ours, genuine in cuda.calls_for_operations(room):
+                made["ours"][what], made["genuine"][what] = ours, genuine
         finally:
             cuda.shutil.rmtree(room.machine, ignore_errors=True)
     for what, ours in made["ours"].items():

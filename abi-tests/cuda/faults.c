@@ -94,11 +94,11 @@ static void one_sided(void)
     MUST(ucp_mem_unmap(B.ctx, m));
 }
 
-static void allocated(void)
+static void allocate_as(ucs_memory_type_t type)
 {
     ucp_mem_map_params_t mp = {
         .field_mask = UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS | UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
-        .length = MOST, .flags = UCP_MEM_MAP_ALLOCATE, .memory_type = UCS_MEMORY_TYPE_CUDA};
+        .length = MOST, .flags = UCP_MEM_MAP_ALLOCATE, .memory_type = type};
     ucp_mem_h m;
     if (ucp_mem_map(A.ctx, &mp, &m) != UCS_OK) {
         errors++;
@@ -106,6 +106,9 @@ static void allocated(void)
     }
     ucp_mem_unmap(A.ctx, m);
 }
+
+static void allocated(void) { allocate_as(UCS_MEMORY_TYPE_CUDA); }
+static void allocated_managed(void) { allocate_as(UCS_MEMORY_TYPE_CUDA_MANAGED); }
 
 /* ---- what is open -------------------------------------------------------------------------------- */
 
@@ -152,6 +155,7 @@ static struct {
     {"host to device, short", host_to_device_short, SMALL},     {"host to device", host_to_device, LARGE},
     {"device to host, short", device_to_host_short, 0},         {"device to host", device_to_host, 0},
     {"put and get", one_sided, MIDDLE},                          {"allocation", allocated, 0},
+    {"managed allocation", allocated_managed, 0},
     {"the end", NULL, 0},
 };
 

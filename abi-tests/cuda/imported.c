@@ -1,7 +1,7 @@
 /* Memory of another process that the program opens itself, and pointers of ucp_rkey_ptr, as buffers
  * of messages and of put and get: they are memory of a device.
  *
- *     imported legacy|descriptor|fabric|pool|pointer [known]
+ *     imported alloc|descriptor|fabric|pool|pointer [known]
  *
  * The parent owns the memory; the child opens it, and moves its contents by UCX. With `known` the
  * child says of which type its buffers are. */
@@ -14,7 +14,6 @@ static const char *kind;
 static size_t before;
 static unsigned char *host;
 static ucp_request_param_t how;
-static CUlocation here = {1, 0};
 
 static void store(CUdeviceptr at, size_t n, unsigned seed)
 {
@@ -28,81 +27,61 @@ static void check(const char *what, CUdeviceptr at, size_t n, unsigned seed)
     if (!same(host, n, seed)) DIE("%s: wrong contents", what);
 }
 
+static int is(const char *other) { return !strcmp(kind, other); }
+
+/* ---- a descriptor from process to process -------------------------------------------------------- */
+
+union control {
+    char room[CMSG_SPACE(sizeof(int))];
+    struct cmsghdr aligned;
+};
+
+static void give_descriptor(int which)
+{
+    char byte = 0;
+    union control c = {{0}};
+    struct iovec v = {&byte, 1};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = c.room, .msg_controllen = sizeof c.room};
+    struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+    h->cmsg_level = SOL_SOCKET, h->cmsg_type = SCM_RIGHTS, h->cmsg_len = CMSG_LEN(sizeof which);
+    memcpy(CMSG_DATA(h), &which, sizeof which);
+    HOLDS(sendmsg(fd, &m, 0) == 1);
+}
+
+static int take_descriptor(void)
+{
+    int which;
+    char byte;
+    union control c;
+    struct iovec v = {&byte, 1};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = c.room, .msg_controllen = sizeof c.room};
+    HOLDS(recvmsg(fd, &m, 0) == 1 && CMSG_FIRSTHDR(&m));
+    memcpy(&which, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof which);
+    return which;
+}
+
 /* ---- the owner ---------------------------------------------------------------------------------- */
 
-static CUpool pool;
-static uint64_t handle;
-static int handle_fd = -1;
-
-static int handle_type(void) { return !strcmp(kind, "descriptor") ? FILE_DESCRIPTOR : FABRIC; }
-
-static CUdeviceptr mapped(uint64_t of)
+/* Tells the other process how to open the memory. */
+static void show(const struct memory *m)
 {
-    CUdeviceptr at;
-    CUaccess access = {here, 3};
-    CU(cuMemAddressReserve(&at, SIZE, 0, 0, 0));
-    CU(cuMemMap(at, SIZE, 0, of, 0));
-    CU(cuMemSetAccess(at, SIZE, &access, 1));
-    return at;
-}
-
-static void unmap(CUdeviceptr at)
-{
-    CU(cuMemUnmap(at, SIZE));
-    CU(cuMemAddressFree(at, SIZE));
-}
-
-/* Allocates, and tells the other process how to open it. */
-static CUdeviceptr allocate(void)
-{
-    CUdeviceptr at;
     CUtoken tokens[2];
-    if (!strcmp(kind, "legacy") || !strcmp(kind, "pointer")) {
-        CU(cuMemAlloc_v2(&at, SIZE));
-        CU(cuIpcGetMemHandle(&tokens[0], at));
-        give(tokens, sizeof tokens);
-    } else if (!strcmp(kind, "pool")) {
-        CUpoolprops props = {.type = 1, .handle_types = FABRIC, .location = here};
-        CU(cuMemPoolCreate(&pool, &props));
-        CU(cuMemAllocFromPoolAsync(&at, SIZE, pool, NULL));
-        CU(cuCtxSynchronize());
+    if (is("descriptor")) {
+        int which;
+        CU(cuMemExportToShareableHandle(&which, m->handle, FILE_DESCRIPTOR, 0));
+        give_descriptor(which);
+        close(which);
+        return;
+    }
+    if (is("pool")) {
         CU(cuMemPoolExportToShareableHandle(&tokens[0], pool, FABRIC, 0));
-        CU(cuMemPoolExportPointer(&tokens[1], at));
-        give(tokens, sizeof tokens);
+        CU(cuMemPoolExportPointer(&tokens[1], m->at));
+    } else if (is("fabric")) {
+        CU(cuMemExportToShareableHandle(&tokens[0], m->handle, FABRIC, 0));
     } else {
-        CUprop prop = {.type = 1, .handle_types = handle_type(), .location = here};
-        CU(cuMemCreate(&handle, SIZE, &prop, 0));
-        at = mapped(handle);
-        if (handle_type() == FABRIC) {
-            CU(cuMemExportToShareableHandle(&tokens[0], handle, FABRIC, 0));
-            give(tokens, sizeof tokens);
-        } else {
-            CU(cuMemExportToShareableHandle(&handle_fd, handle, FILE_DESCRIPTOR, 0));
-            char byte = 0, room[CMSG_SPACE(sizeof(int))] = {0};
-            struct iovec v = {&byte, 1};
-            struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
-            struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-            c->cmsg_level = SOL_SOCKET, c->cmsg_type = SCM_RIGHTS, c->cmsg_len = CMSG_LEN(sizeof(int));
-            memcpy(CMSG_DATA(c), &handle_fd, sizeof(int));
-            HOLDS(sendmsg(fd, &m, 0) == 1);
-        }
+        CU(cuIpcGetMemHandle(&tokens[0], m->at));
     }
-    return at;
-}
-
-static void release(CUdeviceptr at)
-{
-    if (!strcmp(kind, "legacy") || !strcmp(kind, "pointer")) {
-        CU(cuMemFree_v2(at));
-    } else if (!strcmp(kind, "pool")) {
-        CU(cuMemFreeAsync(at, NULL));
-        CU(cuCtxSynchronize());
-        CU(cuMemPoolDestroy(pool));
-    } else {
-        unmap(at);
-        CU(cuMemRelease(handle));
-        if (handle_fd >= 0) close(handle_fd);
-    }
+    give(tokens, sizeof tokens);
 }
 
 static void receive(CUdeviceptr to, size_t n)
@@ -114,12 +93,14 @@ static void owner(void)
 {
     serve();
     before = free_memory();
-    CUdeviceptr at = allocate(), mine;
+    struct memory theirs = new_memory(is("pointer") ? "alloc" : kind, SIZE);
+    CUdeviceptr at = theirs.at, mine;
+    show(&theirs);
     store(at, SIZE, 1);
     CU(cuMemAlloc_v2(&mine, SIZE));
     ucp_mem_h m = map_memory(mine, SIZE), whole = NULL;
     send_key(m, mine);
-    if (!strcmp(kind, "pointer")) {
+    if (is("pointer")) {
         whole = map_memory(at, SIZE);
         send_key(whole, at);
     }
@@ -146,7 +127,8 @@ static void owner(void)
     check("get", at, SIZE, 4);
     if (whole) MUST(ucp_mem_unmap(A.ctx, whole));
     MUST(ucp_mem_unmap(A.ctx, m));
-    release(at);
+    give_memory_back(&theirs);
+    end_pool();
     CU(cuMemFree_v2(mine));
     both();
     serve();
@@ -162,28 +144,23 @@ static CUdeviceptr opened(void)
 {
     CUdeviceptr at;
     CUtoken tokens[2];
-    if (!strcmp(kind, "descriptor")) {
-        char byte, room[CMSG_SPACE(sizeof(int))];
-        struct iovec v = {&byte, 1};
-        struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
-        HOLDS(recvmsg(fd, &m, 0) == 1);
-        int got;
-        memcpy(&got, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof got);
+    if (is("descriptor")) {
+        int got = take_descriptor();
         CU(cuMemImportFromShareableHandle(&their_handle, (void *)(long)got, FILE_DESCRIPTOR));
         close(got);
-        return mapped(their_handle);
+        return map_at_device(their_handle, SIZE);
     }
     take(tokens, sizeof tokens);
-    if (!strcmp(kind, "pool")) {
+    if (is("pool")) {
         CU(cuMemPoolImportFromShareableHandle(&their_pool, &tokens[0], FABRIC, 0));
         CU(cuMemPoolImportPointer(&at, their_pool, &tokens[1]));
         return at;
     }
-    if (!strcmp(kind, "fabric")) {
+    if (is("fabric")) {
         CU(cuMemImportFromShareableHandle(&their_handle, &tokens[0], FABRIC));
-        return mapped(their_handle);
+        return map_at_device(their_handle, SIZE);
     }
-    if (!strcmp(kind, "pointer")) return 0;
+    if (is("pointer")) return 0;
     /* Twice: it is open until it has been closed twice. */
     CUdeviceptr again;
     CU(cuIpcOpenMemHandle_v2(&at, tokens[0], 1));
@@ -195,16 +172,16 @@ static CUdeviceptr opened(void)
 
 static void close_opened(CUdeviceptr at)
 {
-    if (!strcmp(kind, "legacy")) {
+    if (is("alloc")) {
         CU(cuIpcCloseMemHandle(at));
-    } else if (!strcmp(kind, "pool")) {
+    } else if (is("pool")) {
         CU(cuMemFreeAsync(at, NULL));
         CU(cuCtxSynchronize());
         CU(cuMemPoolDestroy(their_pool));
-    } else if (!strcmp(kind, "pointer")) {
+    } else if (is("pointer")) {
         ucp_rkey_destroy(pointer_key);
     } else {
-        unmap(at);
+        unmap_from_device(at, SIZE);
         CU(cuMemRelease(their_handle));
     }
 }
@@ -237,7 +214,7 @@ static void user(void)
     ucp_rkey_destroy(key);
     close_opened(at);
     /* What lies at the address now is the host's: nobody takes it for the device's. */
-    if (strcmp(kind, "pointer")) is_open(0);
+    if (!is("pointer")) is_open(0);
     both();
     meet();
 }

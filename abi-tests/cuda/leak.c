@@ -82,6 +82,7 @@ int main(int argc, char **argv)
     features = UCP_FEATURE_RMA | UCP_FEATURE_TAG;
     open_side(&A);
     connect_both();
+    warm_up();
     if (child) owner(n, rounds);
     else reader(n, rounds, argv[3]);
     close_both();

@@ -239,6 +239,7 @@ static ucs_status_t one_local(void **list)
 
 static void failing(const struct offer *o)
 {
+    if (!cudasim_fail) return;
     uint64_t nth, all = 0;
     ucp_rkey_h key = unpack(o);
     void *list;
@@ -277,8 +278,8 @@ static void counters(void)
     HOLDS(ucp_device_counter_read(A.w, &none, (void *)mine) == 77);
     MUST(ucp_device_counter_init(A.w, &none, (void *)mine));
     HOLDS(ucp_device_counter_read(A.w, &none, (void *)mine) == 0);
-    ucs_status_t s = UCS_OK;
-    for (uint64_t nth = 1, left = 0; !left; nth++) {
+    ucs_status_t s = cudasim_fail ? UCS_OK : UCS_ERR_NO_DEVICE;
+    for (uint64_t nth = 1, left = !cudasim_fail; !left; nth++) {
         cudasim_fail("*!", nth, 999);
         ucs_status_t now_ = ucp_device_counter_init(A.w, &none, (void *)mine);
         if (now_ == UCS_OK) ucp_device_counter_read(A.w, &none, (void *)mine);

@@ -6,10 +6,15 @@
 #include <string.h>
 
 /* Only the simulated driver has these; elsewhere they are null. */
+#ifdef REAL
+static uint64_t (*const cudasim_open)(const char *kind), (*const cudasim_calls)(const char *name), (*const cudasim_heal)(void);
+static void (*const cudasim_fail)(const char *name, uint64_t nth, int code);
+#else
 uint64_t cudasim_open(const char *kind) __attribute__((weak));
 uint64_t cudasim_calls(const char *name) __attribute__((weak));
 void cudasim_fail(const char *name, uint64_t nth, int code) __attribute__((weak));
 uint64_t cudasim_heal(void) __attribute__((weak));
+#endif
 
 struct memory {
     const char *kind;
@@ -23,6 +28,23 @@ static CUpool pool __attribute__((unused)); /* of all memory of that kind */
 __attribute__((unused)) static int is_mapped_kind(const char *kind)
 {
     return !strcmp(kind, "descriptor") || !strcmp(kind, "fabric");
+}
+
+/* Gives memory an address, for the first device. */
+__attribute__((unused)) static CUdeviceptr map_at_device(uint64_t handle, size_t len)
+{
+    CUdeviceptr at;
+    CUaccess access = {{1, 0}, 3};
+    CU(cuMemAddressReserve(&at, len, 0, 0, 0));
+    CU(cuMemMap(at, len, 0, handle, 0));
+    CU(cuMemSetAccess(at, len, &access, 1));
+    return at;
+}
+
+__attribute__((unused)) static void unmap_from_device(CUdeviceptr at, size_t len)
+{
+    CU(cuMemUnmap(at, len));
+    CU(cuMemAddressFree(at, len));
 }
 
 /* At least `len` bytes. A context is current. */
@@ -42,12 +64,9 @@ __attribute__((unused)) static struct memory new_memory(const char *kind, size_t
     } else {
         int type = !strcmp(kind, "fabric") ? FABRIC : FILE_DESCRIPTOR;
         CUprop prop = {.type = 1, .handle_types = type, .location = here};
-        CUaccess access = {here, 3};
         m.len = (len + (2 << 20) - 1) & ~(size_t)((2 << 20) - 1);
         CU(cuMemCreate(&m.handle, m.len, &prop, 0));
-        CU(cuMemAddressReserve(&m.at, m.len, 0, 0, 0));
-        CU(cuMemMap(m.at, m.len, 0, m.handle, 0));
-        CU(cuMemSetAccess(m.at, m.len, &access, 1));
+        m.at = map_at_device(m.handle, m.len);
     }
     return m;
 }
@@ -55,8 +74,7 @@ __attribute__((unused)) static struct memory new_memory(const char *kind, size_t
 __attribute__((unused)) static void give_memory_back(const struct memory *m)
 {
     if (is_mapped_kind(m->kind)) {
-        CU(cuMemUnmap(m->at, m->len));
-        CU(cuMemAddressFree(m->at, m->len));
+        unmap_from_device(m->at, m->len);
         CU(cuMemRelease(m->handle));
     } else if (!strcmp(m->kind, "pool")) {
         CU(cuMemFreeAsync(m->at, NULL));

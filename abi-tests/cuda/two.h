@@ -4,6 +4,7 @@
 #define TWO_H
 #include "pair.h"
 #include "memory.h"
+#include <sched.h>
 #include <sys/wait.h>
 
 static pid_t child; /* 0 in the child */
@@ -14,11 +15,26 @@ struct offer {
     char key[1024];
 };
 
+/* The child of the child goes on, as process 1. */
+static void apart(void)
+{
+    int status;
+    HOLDS(unshare(CLONE_NEWPID) == 0);
+    pid_t first = fork();
+    if (!first) return;
+    HOLDS(waitpid(first, &status, 0) == first);
+    _exit(status != 0);
+}
+
+/* CHILD_NAMESPACE: the child is process 1 of a pid namespace of its own. CHILD_DEVICES: those that it
+ * sees, in its order. */
 static void split(void)
 {
     int s[2];
     HOLDS(socketpair(AF_UNIX, SOCK_STREAM, 0, s) == 0);
     child = fork();
+    if (!child && getenv("CHILD_NAMESPACE")) apart();
+    if (!child && getenv("CHILD_DEVICES")) setenv("CUDA_VISIBLE_DEVICES", getenv("CHILD_DEVICES"), 1);
     fd = s[child == 0];
     close(s[child != 0]);
 }
@@ -96,6 +112,28 @@ static void is_open(uint64_t n)
     if (cudasim_open && open_now() != n) DIE("%lu are open, not %lu", (unsigned long)open_now(), (unsigned long)n);
 }
 
+/* What a real driver makes for the first copies is no memory that was lost. */
+static void warm_up(void)
+{
+    enum { SOME = 1 << 16 };
+    if (cudasim_open) return;
+    CUdeviceptr at;
+    CU(cuMemAlloc_v2(&at, SOME));
+    if (child) {
+        ucp_mem_h m = map_memory(at, SOME);
+        send_key(m, at);
+        serve();
+        MUST(ucp_mem_unmap(A.ctx, m));
+    } else {
+        struct offer o = take_offer();
+        ucp_rkey_h key = unpack(&o);
+        MUST(settled(ucp_get_nbx(A.ep, (void *)at, SOME, o.at, key, &plain)));
+        ucp_rkey_destroy(key);
+        meet();
+    }
+    CU(cuMemFree_v2(at));
+}
+
 /* Both are in progress until both have closed. */
 static void close_both(void)
 {
@@ -121,6 +159,7 @@ static void run_two(void (*owner)(void), void (*user)(void))
     use_device(0);
     open_side(&A);
     connect_both();
+    warm_up();
     if (child) owner();
     else user();
     close_both();

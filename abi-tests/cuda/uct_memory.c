@@ -1,7 +1,8 @@
-/* What cuda_copy's memory domain says of memory, and where it allocates. The output is the same on every
- * correct library, with the same settings.
+/* What cuda_copy's memory domain says of memory, and where it allocates; what UCP says of memory that is
+ * mapped. The output is the same on every correct library, with the same settings.
  *
- *     uct_memory */
+ *     uct_memory KIND...      kinds of memory.h
+ *     uct_memory faults       on the simulated driver */
 #define _GNU_SOURCE
 #include "capi.h"
 #include "memory.h"
@@ -44,6 +45,20 @@ static void ask(const char *what, uint64_t base, size_t whole, uint64_t at, size
     printf("%s: type %d, %s\n", what, type, is_whole ? "whole" : is_part ? "part" : "SOMETHING");
 }
 
+static void by_ucp(const char *kind, uint64_t at, size_t n)
+{
+    ucp_mem_map_params_t p = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
+                              .address = (void *)at, .length = n};
+    ucp_mem_attr_t a = {.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS | UCP_MEM_ATTR_FIELD_LENGTH | UCP_MEM_ATTR_FIELD_MEM_TYPE};
+    ucp_mem_h m;
+    MUST(ucp_mem_map(A.ctx, &p, &m));
+    MUST(ucp_mem_query(m, &a));
+    /* UCX may take more than it was asked for. */
+    HOLDS((uint64_t)a.address <= at && (uint64_t)a.address + a.length >= at + n);
+    printf("%s, mapped: type %d\n", kind, a.mem_type);
+    MUST(ucp_mem_unmap(A.ctx, m));
+}
+
 /* UCX asks with no context current, and with one. */
 static void memory_of(const char *kind)
 {
@@ -53,6 +68,8 @@ static void memory_of(const char *kind)
     ask(what, m.at, m.len, m.at + 5000, 1000);
     snprintf(what, sizeof what, "%s, all", kind);
     ask(what, m.at, m.len, m.at, m.len);
+    by_ucp(kind, m.at, m.len);
+    by_ucp(kind, m.at + 5000, 1000);
     give_memory_back(&m);
 }
 
@@ -71,7 +88,32 @@ static void allocate(const char *when, ucs_memory_type_t type)
     }
 }
 
-int main(void)
+/* Each call for what is asked of memory, and for a registration of the host's, fails once. */
+static void faults(void)
+{
+    CUdeviceptr at;
+    uint64_t nth, errors = 0;
+    void *ours = malloc(1 << 20);
+    CU(cuMemAlloc_v2(&at, 1 << 20));
+    for (nth = 1;; nth++) {
+        uct_md_mem_attr_t a = {.field_mask = UCT_MD_MEM_ATTR_FIELD_MEM_TYPE | UCT_MD_MEM_ATTR_FIELD_BASE_ADDRESS};
+        uct_mem_h memh;
+        cudasim_fail("*!", nth, 999);
+        ucs_status_t s = uct_md_mem_query(md, (void *)at, 100, &a);
+        ucs_status_t t = uct_md_mem_reg(md, ours, 1 << 20, UCT_MD_MEM_ACCESS_ALL, &memh);
+        if (t == UCS_OK) uct_md_mem_dereg(md, memh);
+        int left = cudasim_heal() != 0;
+        errors += s != UCS_OK || t != UCS_OK;
+        if (cudasim_open("registered")) DIE("call %lu fails: memory is registered still", (unsigned long)nth);
+        if (left) break;
+    }
+    printf("%lu calls failed once, %lu errors\n", (unsigned long)nth - 1, (unsigned long)errors);
+    HOLDS(nth > 3 && errors > 1);
+    CU(cuMemFree_v2(at));
+    free(ours);
+}
+
+int main(int argc, char **argv)
 {
     CUcontext context;
     CU(cuInit(0));
@@ -82,10 +124,13 @@ int main(void)
     CU(cuCtxPushCurrent_v2(context));
     allocate("a context current", UCS_MEMORY_TYPE_CUDA);
     allocate("managed", UCS_MEMORY_TYPE_CUDA_MANAGED);
-    memory_of("alloc");
-    memory_of("managed");
-    memory_of("descriptor");
-    memory_of("pool");
+    features = UCP_FEATURE_RMA;
+    open_side(&A);
+    if (argc == 2 && !strcmp(argv[1], "faults")) faults();
+    else for (int i = 1; i < argc; i++) memory_of(argv[i]);
+    ucp_worker_release_address(A.w, A.addr);
+    ucp_worker_destroy(A.w);
+    ucp_cleanup(A.ctx);
     ask("of the host", 0, 0, (uintptr_t)malloc(1 << 20), 1 << 20);
     ask("a driver's that is gone", 0, 0, 1 << 20, 1 << 20);
     end_pool();

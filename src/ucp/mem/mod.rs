@@ -25,7 +25,7 @@ use crate::ucs::memory::{MemoryType, cache};
 use crate::ucs::status::{Error, Result};
 use crate::uct::cuda::context::Owner;
 use crate::uct::cuda::memory::Allocation;
-use crate::uct::cuda::{memtype, mover};
+use crate::uct::cuda::{copy::told, memtype, mover};
 use crate::uct::{DeviceMemory, Shared};
 
 /// What keeps a region's memory.
@@ -82,6 +82,15 @@ impl Registered {
 
     pub fn context(&self) -> &Arc<Context> {
         &self.context
+    }
+
+    /// Of which type its user is told that it is.
+    pub fn told_kind(&self) -> MemoryType {
+        let kind = self.memory.kind;
+        match memtype::detect(self.memory.address()) {
+            Ok(Some(known)) if kind == MemoryType::CUDA => told(&self.context.config, &known),
+            _ => kind,
+        }
     }
 
     /// What peers, or with [`Kind::Exported`] other processes of this host, get at it by.

@@ -116,7 +116,13 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        let _current = self.held.enter(self.driver);
-        let _ = self.driver.unregister(self.at);
+        let end = || {
+            let _current = self.held.enter(self.driver)?;
+            self.driver.unregister(self.at)
+        };
+        // Once more: pages that stay pinned are lost to the system.
+        if end().or_else(|_| end()).is_err() {
+            crate::ucs_warn!("host memory at {:?} can't be unregistered", self.at);
+        }
     }
 }

@@ -213,7 +213,7 @@ pub unsafe extern "C" fn ucp_mem_query(memh: ucp_mem_h, attr: *mut ucp_mem_attr_
             attrs,
             UCP_MEM_ATTR_FIELD_MEM_TYPE,
             mem_type,
-            memory.kind().0.into()
+            handle.told_kind().0.into()
         );
         Status::OK
     }

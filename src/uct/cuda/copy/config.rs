@@ -69,7 +69,7 @@ pub static MD: Table = Table {
                 "ASYNC_MEM_TYPE",
                 "cuda-managed",
                 Kind::Enum(KINDS),
-                "What UCT says that memory of pools is: cuda or cuda-managed. For UCP it is a device's.",
+                "What memory of pools is said to be: cuda or cuda-managed. It is handled as a device's.",
             ),
             var(
                 "RETAIN_PRIMARY_CTX",

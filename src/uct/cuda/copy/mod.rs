@@ -78,7 +78,7 @@ impl CudaCopyMd {
         CudaCopyMd {
             whole: config.ternary("CUDA_COPY_REG_WHOLE_ALLOC"),
             ratio: config.double("CUDA_COPY_MAX_REG_RATIO"),
-            pools_are_managed: config.choice("CUDA_COPY_ASYNC_MEM_TYPE") == "cuda-managed",
+            pools_are_managed: pools_are_managed(config),
             retains: config.bool_("CUDA_COPY_RETAIN_PRIMARY_CTX"),
         }
     }
@@ -95,11 +95,24 @@ impl CudaCopyMd {
             }
         })
     }
+}
 
-    /// Whether it was allocated from a pool, in the order of a stream.
-    fn is_of_pool(known: &memtype::Known) -> bool {
-        let mapped = || driver::get().is_ok_and(|driver| driver.is_mapped(known.base as u64));
-        known.kind == MemoryType::CUDA && known.owner.context.is_none() && !mapped()
+fn pools_are_managed(config: &Config) -> bool {
+    config.choice("CUDA_COPY_ASYNC_MEM_TYPE") == "cuda-managed"
+}
+
+/// Whether it was allocated from a pool, in the order of a stream.
+fn is_of_pool(known: &memtype::Known) -> bool {
+    let mapped = || driver::get().is_ok_and(|driver| driver.is_mapped(known.base as u64));
+    known.kind == MemoryType::CUDA && known.owner.context.is_none() && !mapped()
+}
+
+/// Of which type users are told that memory is: UCX takes that of pools for managed, unless
+/// `UCX_CUDA_COPY_ASYNC_MEM_TYPE` says otherwise.
+pub fn told(config: &Config, known: &memtype::Known) -> MemoryType {
+    match pools_are_managed(config) && is_of_pool(known) {
+        true => MemoryType::CUDA_MANAGED,
+        false => known.kind,
     }
 }
 
@@ -135,7 +148,7 @@ impl Md for CudaCopyMd {
         let known = memtype::detect(at)?.ok_or(Error::InvalidAddr)?;
         // Managed memory has no extent that a driver tells of.
         let whole = known.kind == MemoryType::CUDA && self.is_for_whole(&known)?;
-        let kind = match self.pools_are_managed && CudaCopyMd::is_of_pool(&known) {
+        let kind = match self.pools_are_managed && is_of_pool(&known) {
             true => MemoryType::CUDA_MANAGED,
             false => known.kind,
         };

@@ -54,7 +54,11 @@ impl Stream<'_> {
     pub unsafe fn copy(&self, to: Address, from: Address, len: usize) -> Result<(), Error> {
         // SAFETY: the caller's promise; the driver checks ranges that it knows.
         let code = unsafe { (self.driver.table.copy_async)(to, from, len, self.raw) };
-        self.driver.check("cuMemcpyAsync", code)
+        let copied = self.driver.check("cuMemcpyAsync", code);
+        // Nothing else tells which buffer was wrong.
+        copied.inspect_err(|error| {
+            crate::ucs_error!("can't copy {len} bytes from {from:#x} to {to:#x}: {error}");
+        })
     }
 
     /// Waits until all is done.

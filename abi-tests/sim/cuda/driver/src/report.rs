@@ -96,7 +96,7 @@ pub extern "C" fn cudasim_report(fd: c_int) {
     print(fd, &text());
 }
 
-/// How often a function was called.
+/// How often a function was called; `*!`: all together, but those that ask whether something is done.
 ///
 /// # Safety
 /// `name` is a string.
@@ -104,9 +104,12 @@ pub extern "C" fn cudasim_report(fd: c_int) {
 pub unsafe extern "C" fn cudasim_calls(name: *const c_char) -> u64 {
     // SAFETY: the caller's promise.
     let name = unsafe { CStr::from_ptr(name) }.to_bytes();
-    call::sites()
-        .find(|s| s.name.as_bytes() == name)
-        .map_or(0, |s| s.calls.load(Relaxed))
+    let wanted = |site: &&call::Site| match name {
+        b"*!" => !matches!(site.name, "cuEventQuery" | "cuStreamQuery"),
+        _ => site.name.as_bytes() == name,
+    };
+    let found = call::sites().filter(wanted);
+    found.map(|site| site.calls.load(Relaxed)).sum()
 }
 
 /// How many ranges of a kind, or others of the things that reports tell of, are open: memory of other

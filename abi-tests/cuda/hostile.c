@@ -3,7 +3,7 @@
  * memory that is freed too early, processes that were forked. Each try ends with a status; nothing
  * crashes, and nothing stays open.
  *
- *     hostile flips|forged|halves|empty|freed|early|forked|dead
+ *     hostile flips|forged|halves|empty|freed|early|forked|left|dead
  *
  * The parent owns the memory, but in `dead`, where it kills the owner. A line "-- TRY: STATUS" follows
  * what is logged of each try. */
@@ -411,6 +411,36 @@ static void dead(void)
     is_open(0);
 }
 
+/* The reader is killed with the memory open; then it is the owner's to free. */
+static void left(void)
+{
+    int status;
+    char c;
+    before = free_memory();
+    own();
+    take_either(fd, &c, 1, 1);
+    size_t with_both = free_memory();
+    kill(child, SIGKILL);
+    HOLDS(waitpid(child, &status, 0) == child);
+    HOLDS(free_memory() > with_both); /* what was the reader's own */
+    disown();
+    say_free(before + SIZE);
+    settled(ucp_ep_close_nbx(A.ep, &plain));
+    ucp_worker_release_address(A.w, A.addr);
+    ucp_worker_destroy(A.w);
+    ucp_cleanup(A.ctx);
+}
+
+static void leaves(void)
+{
+    good = take_offer();
+    ucp_rkey_h key = unpack(&good);
+    MUST(settled(ucp_get_nbx(A.ep, (void *)to, SIZE, good.at, key, &plain)));
+    is_open(1);
+    give(&good, 1);
+    pause();
+}
+
 static void on_error(void *arg, ucp_ep_h ep, ucs_status_t s) { (void)arg, (void)ep, (void)s; }
 
 int main(int argc, char **argv)
@@ -423,14 +453,17 @@ int main(int argc, char **argv)
     extra_ep_params.field_mask = UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
     extra_ep_params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
     extra_ep_params.err_handler.cb = on_error;
-    if (!strcmp(argv[1], "dead")) {
+    int is_dead = !strcmp(argv[1], "dead");
+    if (is_dead || !strcmp(argv[1], "left")) {
         split();
         use_device(0);
         before = free_memory();
         open_side(&A);
         connect_both();
-        if (child) dead();
-        else killed();
+        if (!is_dead && !child) CU(cuMemAlloc_v2(&to, SIZE));
+        both();
+        if (child) is_dead ? dead() : left();
+        else is_dead ? killed() : leaves();
         return finish();
     }
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

@@ -350,6 +350,23 @@ static void count(CUdeviceptr to)
     printf("calls per used key: %.1f\n", (calls() - made) / 50.0);
 }
 
+/* All keys used and alive, where only some of what they lead to may stay open: EXPECT_OPEN. */
+static void limits(CUdeviceptr to)
+{
+    ucp_rkey_h keys[KEYS];
+    int most = atoi(getenv("EXPECT_OPEN"));
+    for (int i = 0; i < KEYS; i++) {
+        keys[i] = unpacked(i);
+        read_all(to, keys[i], i, i);
+        is_open(i < most ? i + 1 : most);
+    }
+    /* Those that were given up are opened again, and others given up. */
+    for (int i = 0; i < KEYS; i++) read_all(to, keys[i], i, i);
+    is_open(most);
+    for (int i = 0; i < KEYS; i++) ucp_rkey_destroy(keys[i]);
+    is_open(0);
+}
+
 static ucp_rkey_h left;
 
 static void reader(const char *part)
@@ -364,6 +381,7 @@ static void reader(const char *part)
     else if (!strcmp(part, "pointers")) pointers(to);
     else if (!strcmp(part, "put")) put(to);
     else if (!strcmp(part, "count")) count(to);
+    else if (!strcmp(part, "limits")) limits(to);
     else if (!strcmp(part, "fail_each")) fail_each(to);
     else if (!strcmp(part, "fail_receiving")) fail_messages(to, 0);
     else if (!strcmp(part, "fail_sending")) fail_messages(to, 1);

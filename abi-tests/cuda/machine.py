@@ -50,6 +50,8 @@ class Room:
     """A folder for a test's files, and a simulated machine of its own."""
 
     def __init__(self, folder, ours):
+        self.reports = folder / "reports-of-all"
+        self.reports.mkdir()
         self.folder, self.ours, self.machine = folder, ours, Path(tempfile.mkdtemp(prefix="cudasim-", dir="/dev/shm"))
 
     def env(self, lib, extra):
@@ -57,6 +59,7 @@ class Room:
         path = ":".join(str(part) for part in (lib, DRIVER) if part)
         if lib == self.ours:
             clean["ALL_IS_CLOSED"] = "1"  # what programs of two processes check at their end
+            clean["CUDASIM_REPORT"] = str(self.reports / "%p")
         return clean | {"LD_LIBRARY_PATH": path, "CUDASIM_DIR": str(self.machine), "HOME": "/nonexistent"} | extra
 
     def start(self, *command, lib=None, env=None):
@@ -81,6 +84,13 @@ class Room:
         """On our libraries, with the modules of genuine UCX that are not transports."""
         modules = {"UCX_MODULE_DIR": str(GENUINE / "lib" / "ucx")}
         return self.run(*command, lib=self.ours, env=modules | (env or {}))
+
+    def all_is_closed(self):
+        """Every process on our libraries that came to its end has closed what it had opened of others."""
+        for path in self.reports.iterdir():
+            report = facts(path.read_text())
+            still = report["open opened"] + report["open imported"]
+            check(report["opens"] == report["closes"] and not still, f"left open: {report}")
 
     def program(self, name):
         """As compile, once for a test."""

@@ -3,13 +3,14 @@
  * order by sequence numbers, atomics by exact sums. No error may be seen.
  *
  *   rails lead|follow DIR SEED [OPS [MODE]]     OPS: letters of t(ag) a(m) s(tream) p(ut) g(et) f(etch-add) n(o fetch)
+ *                                               w(hales, of 8 to 256 MiB)
  *                                               MODE: number of the error handling mode, FAILOVER if not given
  *
  * DIR holds the socket by which the two meet, and the file `stop`. Prints counts, then "end". */
 #define _GNU_SOURCE
 #include "two_hosts.h"
 
-enum { DEPTH = 8, BIGGEST = 3 << 20, SLOTS = 16, SLOT = 1 << 20, AM_MSG = 3, TAG = 5, BACK = 6, OPS = 7 };
+enum { DEPTH = 8, BIGGEST = 3 << 20, SLOTS = 16, SLOT = 1 << 20, AM_MSG = 3, TAG = 5, BACK = 6, OPS = 8, WINDOW = SLOTS * SLOT + 4096 };
 static const size_t sizes[] = {8, 8, 8, 64, 1000, 4096, 8192, 20000, 70000, 300000, 1 << 20, BIGGEST};
 
 static unsigned long rnd_state;
@@ -58,6 +59,8 @@ static void under_way(struct slot *s, ucs_status_ptr_t r)
 }
 
 static ucp_request_param_t none;
+struct am_head { uint64_t seq, len; };
+#include "whales.h"
 
 /* ---- messages in order ----------------------------------------------------------------------------- */
 
@@ -103,15 +106,15 @@ static long arrived(void)
 /* ---- the follower ------------------------------------------------------------------------------------ */
 
 static uint64_t am_next, am_done, stream_at;
-struct am_head { uint64_t seq, len; };
 static void am_received(void *req, ucs_status_t st, size_t len, void *user)
 {
     uint64_t *b = user;
     if (st != UCS_OK) DIE("data of an active message ended with %s", name(st));
-    check("large active message", b + 1, len, b[0]);
+    ucp_request_free(req);
+    if (len > BIGGEST) return whale_came(b);
+    check("large active message", b + 2, len, b[0]);
     free(b);
     am_done++;
-    ucp_request_free(req);
 }
 static ucs_status_t am_come(void *arg, const void *h, size_t hl, void *data, size_t len, const ucp_am_recv_param_t *p)
 {
@@ -125,11 +128,12 @@ static ucs_status_t am_come(void *arg, const void *h, size_t hl, void *data, siz
         am_done++;
         return UCS_OK;
     }
-    uint64_t *b = malloc(len + 8);
+    uint64_t *b = malloc(len + 16);
     b[0] = head.seq;
+    b[1] = len;
     ucp_request_param_t q = {.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
                              .cb.recv_am = am_received, .user_data = b};
-    ucs_status_ptr_t r = ucp_am_recv_data_nbx(A.w, data, b + 1, len, &q);
+    ucs_status_ptr_t r = ucp_am_recv_data_nbx(A.w, data, b + 2, len, &q);
     if (UCS_PTR_IS_ERR(r)) DIE("ucp_am_recv_data_nbx gave %s", name(UCS_PTR_STATUS(r)));
     return UCS_INPROGRESS;
 }
@@ -141,20 +145,21 @@ static void take_stream(void)
     if (!p) return;
     if (UCS_PTR_IS_ERR(p)) DIE("the stream gave %s", name(UCS_PTR_STATUS(p)));
     for (size_t i = 0; i < n; i++, stream_at++)
-        if (((unsigned char *)p)[i] != (unsigned char)(stream_at * 2654435761u >> 9)) DIE("the stream is wrong at %lu", stream_at);
+        if (((unsigned char *)p)[i] != stream_byte(stream_at)) DIE("the stream is wrong at %lu", stream_at);
     ucp_stream_data_release(ep, p);
 }
 
 struct shared { uint64_t adds, va; };
-struct totals { uint64_t tags, ams, stream, adds, last[SLOTS], lens[SLOTS]; };
+struct totals { uint64_t tags, ams, stream, adds, whales, last[SLOTS], lens[SLOTS]; };
 
-static void follow(char *window, uint64_t *counter)
+static void follow(char *window, uint64_t *counter, int whales)
 {
     struct slot back[DEPTH] = {0};
     struct totals t;
     double end = now() + 120;
     int told = 0;
-    for (uint64_t n = 0;;) {
+    if (whales) whale_receive();
+    for (uint64_t n = 0, large = 0;;) {
         long len = arrived();
         if (len >= 0) {
             struct slot *s = &back[n % DEPTH];
@@ -167,11 +172,12 @@ static void follow(char *window, uint64_t *counter)
         }
         if (!ucp_worker_progress(A.w)) sched_yield();
         take_stream();
+        if (whales) large = whale_look(&am_done);
         if (!told && recv(fd, &t, sizeof t, MSG_DONTWAIT | MSG_PEEK) == sizeof t) {
             take(&t, sizeof t);
             told = 1;
         }
-        if (told && inbox.next == t.tags && am_done == t.ams && stream_at == t.stream) break;
+        if (told && inbox.next == t.tags && am_done == t.ams && stream_at == t.stream && large == t.whales) break;
         if (now() > end) DIE("nothing comes: %lu messages, %lu active, %lu bytes", inbox.next, am_done, stream_at);
     }
     for (int i = 0; i < DEPTH; i++) end_of(&back[i]);
@@ -188,11 +194,12 @@ static void lead(const char *ops, uint64_t va, ucp_rkey_h rkey)
     static uint64_t results[DEPTH], operands[DEPTH];
     struct totals t = {0};
     for (uint64_t round = 0; round % 64 || !heard("stop"); round++) {
-        int op = strchr("taspgfn", ops[rnd(strlen(ops))]) - "taspgfn";
+        int op = strchr("taspgfnw", ops[rnd(strlen(ops))]) - "taspgfnw";
         struct slot *s = &out[op][count[op] % DEPTH];
         end_of(s);
-        if (!s->buf) s->buf = malloc(BIGGEST);
+        if (!s->buf && op < 7) s->buf = malloc(BIGGEST);
         ucp_request_param_t q = none;
+        whale_step(op == 7, &t.ams, va + WINDOW, rkey);
         switch (op) {
         case 0:
             s->len = some_size(BIGGEST);
@@ -210,7 +217,7 @@ static void lead(const char *ops, uint64_t va, ucp_rkey_h rkey)
         }
         case 2:
             s->len = some_size(100000) + rnd(7);
-            for (size_t i = 0; i < s->len; i++, t.stream++) ((unsigned char *)s->buf)[i] = (unsigned char)(t.stream * 2654435761u >> 9);
+            fill_stream((unsigned char *)s->buf, s->len);
             under_way(s, ucp_stream_send_nbx(ep, s->buf, s->len, &q));
             break;
         case 3: {
@@ -247,13 +254,16 @@ static void lead(const char *ops, uint64_t va, ucp_rkey_h rkey)
             under_way(s, ucp_atomic_op_nbx(ep, UCP_ATOMIC_OP_ADD, &operands[i], 1, va + SLOTS * SLOT, rkey, &q));
             break;
         }
-        default:
+        case 6:
             operands[0] = 3;
             t.adds += 3;
             q.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE;
             q.datatype = ucp_dt_make_contig(8);
             under_way(s, ucp_atomic_op_nbx(ep, UCP_ATOMIC_OP_ADD, &operands[0], 1, va + SLOTS * SLOT, rkey, &q));
             end_of(s);
+            break;
+        default: /* a whale, above */
+            break;
         }
         count[op]++;
         ucp_worker_progress(A.w);
@@ -264,7 +274,14 @@ static void lead(const char *ops, uint64_t va, ucp_rkey_h rkey)
         }
     }
     for (int op = 0; op < OPS; op++) for (int i = 0; i < DEPTH; i++) end_of(&out[op][i]);
+    for (double end = now() + 60; whale.state != IDLE; whale_step(0, &t.ams, va + WINDOW, rkey)) {
+        if (!ucp_worker_progress(A.w)) sched_yield();
+        while (arrived() >= 0);
+        if (now() > end) DIE("a large transfer does not end (%d)", whale.kind);
+    }
     MUST(settled(ucp_worker_flush_nbx(A.w, &none)));
+    t.stream = stream_written;
+    t.whales = whale.tags;
     give(&t, sizeof t);
     for (double end = now() + 60; inbox.next < t.tags;) {
         if (arrived() < 0 && !ucp_worker_progress(A.w)) sched_yield();
@@ -272,6 +289,7 @@ static void lead(const char *ops, uint64_t va, ucp_rkey_h rkey)
     }
     printf("tags %lu, active messages %lu, stream %lu, puts %lu, gets %lu, fetches %lu, adds %lu\n", t.tags, t.ams, t.stream, count[3], count[4],
            count[5], count[6]);
+    if (strchr(ops, 'w')) printf("8 to 256 MiB: tags %lu, active messages %lu, stream %lu, puts and gets %lu\n", whale.all[0], whale.all[1], whale.all[2], whale.all[3]);
 }
 
 int main(int argc, char **argv)
@@ -292,10 +310,12 @@ int main(int argc, char **argv)
         ucp_rkey_destroy(rkey);
     } else {
         MUST(set_with(A.w, AM_MSG, am_come, NULL, 0));
-        char *window = aligned_alloc(4096, SLOTS * SLOT + 4096);
-        memset(window, 0, SLOTS * SLOT + 4096);
-        give_window(window, SLOTS * SLOT + 4096);
-        follow(window, (uint64_t *)(window + SLOTS * SLOT));
+        int whales = argc > 4 && strchr(argv[4], 'w');
+        size_t bytes = WINDOW + (whales ? WHALE : 0);
+        char *window = aligned_alloc(4096, bytes);
+        memset(window, 0, WINDOW);
+        give_window(window, bytes);
+        follow(window, (uint64_t *)(window + SLOTS * SLOT), whales);
     }
     return part();
 }

@@ -50,6 +50,14 @@ nsenter -t $1 -n ip addr add 10.9.{n}.2/24 dev b{n}; nsenter -t $1 -n ip link se
         for h in hosts:
             self.do(h, "tc", "qdisc", "del", "dev", f"{'ab'[h]}{link}", "root")
 
+    def reset(self, link, host):
+        """The sockets of this link are reset. A kernel that can't do that says nothing, and does nothing."""
+        found = subprocess.run([*self.on(host), "ss", "-HtnK", "src", f"10.9.{link}.{host + 1}"], capture_output=True, text=True)
+        if f"10.9.{link}." not in found.stdout:
+            self.down(link, (host,))
+            time.sleep(0.1)
+            self.up(link)
+
 
 def ways_to_die(hosts, rng):
     """(name, kill, mend): what happens to a link."""
@@ -61,6 +69,7 @@ def ways_to_die(hosts, rng):
         ("down for a moment", lambda: hosts.down(link), lambda: hosts.up(link)),
         ("packets vanish", lambda: hosts.drop(link), lambda: hosts.undrop(link)),
         ("packets of one end vanish", lambda: hosts.drop(link, one), lambda: hosts.undrop(link, one)),
+        ("sockets are reset", lambda: hosts.reset(link, one[0]), lambda: None),
     ])
 
 
@@ -86,6 +95,11 @@ class Watched(Background):
         except FileNotFoundError:
             pass
         return lost, missing
+
+    def holds(self):
+        """(open descriptors, resident MiB)"""
+        with open(f"/proc/{self.p.pid}/statm") as f:
+            return len(os.listdir(f"/proc/{self.p.pid}/fd")), int(f.read().split()[1]) * os.sysconf("SC_PAGESIZE") >> 20
 
     def begun(self):
         """Both lanes have answered: all links were there when the process looked for them."""
@@ -171,9 +185,15 @@ def kills(count, ops, more=None):
     def body(ctx, tls):
         seed = random.randrange(1 << 30)
         rng = random.Random(seed)
-        with Traffic(ctx, tls, ops, seed, more or {}) as t:
+        # A connection that is gone at its other end only is found soon.
+        soon = {"UCX_TCP_KEEPIDLE": "1s", "UCX_TCP_KEEPINTVL": "1s", "UCX_TCP_KEEPCNT": "2"}
+        with Traffic(ctx, tls, ops, seed, {**soon, **(more or {})}) as t:
             t.begun()
-            for _ in range(count):
+            first = [p.holds() for p in t.run]
+            for done in range(count):
+                if done == count // 5:
+                    # What is used once is there by now. A link has one connection, or one each way.
+                    first = [p.holds() for p in t.run]
                 time.sleep(rng.choice([0, 0.01, 0.05, 0.2]) * rng.random())
                 link, (what, kill, mend) = ways_to_die(t.hosts, rng)
                 t.story.append(f"link {link}: {what}")
@@ -185,6 +205,11 @@ def kills(count, ops, more=None):
                     t.until("a lane is lost", lambda: any(p.lanes()[0] > n for p, n in zip(t.run, before)))
                 mend()
                 t.until("all lanes are there again", t.all_there)
+            t.until("no descriptor is left over", lambda: all(p.holds()[0] <= before[0] + LINKS for p, before in zip(t.run, first)))
+            last = [p.holds() for p in t.run]
+            t.story.append(f"descriptors and MiB {first}, {last}")
+            if count >= 100 and any(now[1] > before[1] + 300 for now, before in zip(last, first)):
+                raise Failure(f"memory grows: {t.story[-1]}")
 
     return body
 
@@ -453,5 +478,5 @@ def tests():
         for name, ops in (("tag", "t"), ("am", "a"), ("stream", "s"), ("put and get", "pg"), ("atomics", "fn")):
             if ops != "fn" or "completion" not in kind:
                 found.append(Test(f"rails, {kind}, {name}", "tcp", faults(ops, 1, **env), smoke=False))
-    found.append(Test("rails, 500 kills, all operations", "tcp", kills(500, "taspgfn"), smoke=False))
+    found.append(Test("rails, 500 kills, all operations", "tcp", kills(500, "taspgfnw"), smoke=False))
     return found

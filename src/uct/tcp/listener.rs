@@ -193,6 +193,8 @@ impl Shared {
             return;
         }
         self.set_options(&socket, from);
+        // Who only receives by it would never find out that the peer's host has gone.
+        self.keep_alive(&socket);
         let handshake = Rc::new(Handshake {
             fd: socket.as_raw_fd(),
             socket: RefCell::new(Some(socket)),

@@ -6,7 +6,7 @@ import os
 import shutil
 
 import where
-from proc import Failure, mapped_only
+from proc import Failure, told_by_both
 from tests import Test, succeeded
 
 ROOT = os.path.join(where.DEPS, "nixl")
@@ -40,8 +40,7 @@ def once(ctx, lib, tls, options):
     lines = r.out.splitlines()
     if lines[-1:] != ["end"]:
         raise Failure(f"the output ends with {lines[-1:]}")
-    mapped_only({0: {line.split()[1] for line in lines if line.startswith("MAPS ")}}, lib, 1)
-    mapped_only(r.mapped, lib, 2)
+    told_by_both(lines, r.mapped, lib)
     ctx.note = f"{sum(line.startswith('ok ') for line in lines)} cases"
 
 

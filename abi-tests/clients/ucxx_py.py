@@ -4,7 +4,7 @@ UCX 1.22.0 too, which must pass as well."""
 import os
 
 import where
-from proc import Failure, mapped_only
+from proc import Failure, mapped_only, told_by_both
 from tests import Skip, Test, succeeded
 
 PYTHON = os.path.join(where.DEPS, "ucxx", "bin", "python")
@@ -27,8 +27,7 @@ def own(ctx, lib, r):
     succeeded(r)
     if lines[-1:] != ["end"]:
         raise Failure(f"the output ends with {lines[-1:]}")
-    mapped_only({0: {line.split()[1] for line in lines if line.startswith("MAPS ")}}, lib, 1)
-    mapped_only(r.mapped, lib, 2)
+    told_by_both(lines, r.mapped, lib)
     ctx.note = f"{sum(line.startswith('ok ') for line in lines)} cases"
 
 

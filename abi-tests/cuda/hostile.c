@@ -3,7 +3,7 @@
  * memory that is freed too early, processes that were forked. Each try ends with a status; nothing
  * crashes, and nothing stays open.
  *
- *     hostile flips|forged|halves|empty|freed|early|forked|left|dead
+ *     hostile flips|forged|halves|empty|types|freed|early|forked|left|dead
  *
  * The parent owns the memory, but in `dead`, where it kills the owner. A line "-- TRY: STATUS" follows
  * what is logged of each try. */
@@ -268,6 +268,34 @@ static void empty(void)
     still_good();
 }
 
+/* Types of memory that are none, or no device's here: what is said of memory is not believed blindly. */
+static void types(void)
+{
+    static const int all[] = {99, -1, UCS_MEMORY_TYPE_ROCM, UCS_MEMORY_TYPE_ZE_HOST, UCS_MEMORY_TYPE_RDMA, UCS_MEMORY_TYPE_LAST, UCS_MEMORY_TYPE_UNKNOWN};
+    ucp_rkey_h key = unpack(&good);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        ucp_request_param_t p = {.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE, .memory_type = all[i]};
+        printf("type %d\n", all[i]);
+        tried("get", settled(ucp_get_nbx(A.ep, (void *)to, PART, good.at, key, &p)));
+        tried("send nothing", settled(ucp_tag_send_nbx(A.ep, (void *)to, 0, 7, &p)));
+        tried("send", settled(ucp_tag_send_nbx(A.ep, (void *)to, PART, 7, &p)));
+        for (int allocate = 0; allocate < 2; allocate++) {
+            ucp_mem_map_params_t mp = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
+                                                     UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE | UCP_MEM_MAP_PARAM_FIELD_FLAGS,
+                                       .address = allocate ? NULL : (void *)to, .length = SIZE, .memory_type = all[i],
+                                       .flags = allocate ? UCP_MEM_MAP_ALLOCATE : 0};
+            ucp_mem_h m;
+            ucs_status_t s = ucp_mem_map(A.ctx, &mp, &m);
+            tried(allocate ? "allocate" : "map", s);
+            HOLDS((s == UCS_ERR_INVALID_PARAM) == ((unsigned)all[i] > UCS_MEMORY_TYPE_LAST));
+            if (s == UCS_OK) MUST(ucp_mem_unmap(A.ctx, m));
+        }
+    }
+    ucp_rkey_destroy(key);
+    is_open(0);
+    still_good();
+}
+
 /* ---- what goes too early ------------------------------------------------------------------------ */
 
 static void early(void)
@@ -446,7 +474,7 @@ static void on_error(void *arg, ucp_ep_h ep, ucs_status_t s) { (void)arg, (void)
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } parts[] = {
-        {"flips", flips}, {"forged", forged}, {"halves", halves}, {"empty", empty}, {"freed", freed}, {"early", early}, {"forked", forked}};
+        {"flips", flips}, {"forged", forged}, {"halves", halves}, {"empty", empty}, {"types", types}, {"freed", freed}, {"early", early}, {"forked", forked}};
     if (argc < 2) return 2;
     host = malloc(SIZE);
     features = UCP_FEATURE_RMA | UCP_FEATURE_TAG;

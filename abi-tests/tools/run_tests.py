@@ -34,7 +34,7 @@ SUITES = {
     ],
     "test-clients": [
         ("memory", [sys.executable, "abi-tests/memory/run.py", "--long"], 900),
-        ("cuda", [sys.executable, "abi-tests/cuda/run.py", "--long"], 1800),
+        ("cuda", [sys.executable, "abi-tests/cuda/run.py", "--long"], 4000),
         ("clients", [sys.executable, "abi-tests/clients/run.py", "--full"], 6 * 3600),
         ("threads", [sys.executable, "abi-tests/tsan/run.py"], 3600),
     ],

@@ -70,6 +70,9 @@ impl Wanted {
         }
         // The value of RDMA is "to be found out" in programs built with 1.13.1.
         let kind = MemoryType::of(self.memory_type);
+        if self.memory_type > UCS_MEMORY_TYPE_LAST {
+            return Err(refused("there is no such type of memory"));
+        }
         if !kind.is_host() && !kind.is_cuda() && self.memory_type < UCS_MEMORY_TYPE_RDMA {
             let memory_type = self.memory_type;
             crate::ucs_error!("ucp_mem_map: memory of type {memory_type} is not supported");

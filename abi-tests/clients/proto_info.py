@@ -14,9 +14,9 @@ OPERATIONS = [("tag_lat", "tagged message by ucp_tag_send* from host memory"),
               ("ucp_fadd", "fetching atomic by ucp_atomic_op* into host memory from host, arg in host memory")]
 
 
-def output(ctx, lib, tls, test, wanted, port=14003):
+def output(ctx, lib, tls, test, wanted, port=14003, **more):
     """The lines that the client printed, less time and process."""
-    env = where.environ(lib, tls, UCX_WARN_UNUSED_ENV_VARS="n")
+    env = where.environ(lib, tls, UCX_WARN_UNUSED_ENV_VARS="n", **more)
     command = [where.PERFTEST, "-p", str(port)]
     server = Background(command, env)
     time.sleep(0.5)
@@ -83,14 +83,72 @@ def all_tables(ctx, tls):
     ctx.note = f"{sum(counts)} tables in both"
 
 
+# What ucx_perftest does once in an iteration, and what its table is called.
+USES = [("tag_lat", "tagged message by ucp_tag_send* from host memory"),
+        ("tag_bw", "tagged message by ucp_tag_send*(multi) from host memory"),
+        ("tag_sync_lat", "synchronous tagged message by ucp_tag_send_sync* from host memory"),
+        ("ucp_am_bw", "active message by ucp_am_send*(multi) from host memory"),
+        ("stream_bw", "stream message by ucp_stream_send*(multi) from host memory"),
+        ("ucp_put_lat", "remote memory write by ucp_put* from host memory to host"),
+        ("ucp_get", "remote memory read by ucp_get*(multi) into host memory from host"),
+        ("ucp_add", "posted atomic by ucp_atomic_op*(multi) to host, arg in host memory"),
+        ("ucp_fadd", "fetching atomic by ucp_atomic_op*(multi) into host memory from host, arg in host memory")]
+
+
+def used(uses):
+    """`used`: at the worker's end, the tables of what was used, with how often each range was."""
+    def body(ctx, tls):
+        ctx.note = "; ".join(f"{test} " + " and ".join(str(n) for n in uses_of(ctx, tls, test, title)) for test, title in uses)
+
+    return body
+
+
+def uses_of(ctx, tls, test, title):
+    """How often this operation was used by our counts, and by those of genuine UCX."""
+    sums = []
+    for lib in (ctx.lib, ctx.genuine):
+        seen = tables(output(ctx, lib, tls, test, "used"))
+        if title not in seen:
+            raise Failure(f"{test}, {lib}: no table {title!r}, but {list(seen)}")
+        for name, (box, _, after) in seen.items():
+            cells = [[c.strip() for c in line.strip("|").split("|")] for line in box if line[0] == "|"]
+            if len({len(line) for line in box}) != 1 or cells[2] != ["Count", "Range", "Description", "Config"]:
+                raise Failure(f"{test}, {lib}: {box}")
+            counts = [int(row[0]) for row in cells[3:]]
+            if sum(counts) == 0 or (lib == ctx.lib and len(after) != len(counts)):
+                raise Failure(f"{test}, {lib}: {name}: counts {counts}, {len(after)} reasons")
+            if name != title:
+                continue
+            # Messages of 8 bytes: one range, that of this size.
+            ends = [[size(s) for s in (row[1].split("..") * 2)[:2]] for row in cells[3:]]
+            if lib == ctx.lib and [count != 0 for count in counts] != [first <= 8 <= last for first, last in ends]:
+                raise Failure(f"{test}: counts {counts} of ranges {ends}")
+            sums.append(sum(counts))
+    # 20, and some of the 2 to warm up and what the two say to each other. Genuine UCX counts what it tries again each
+    # time, and not what ends on its fast path.
+    if not 20 <= sums[0] <= 24:
+        raise Failure(f"{test}: {sums[0]}, genuine UCX {sums[1]}")
+    return sums
+
+
+def lanes(ctx, tls):
+    """UCX_LOG_LEVEL=info: each configuration of endpoints, and its lanes."""
+    said = {}
+    for lib in (ctx.lib, ctx.genuine):
+        lines = output(ctx, lib, tls, "tag_lat", "n", UCX_LOG_LEVEL="info", UCX_NET_DEVICES="lo")
+        said[lib] = [m[0] for line in lines if (m := re.search(r"perftest intra-node cfg#0 tag\(.*\)$", line))]
+    if len(said[ctx.lib]) != 1 or said[ctx.lib] != said[ctx.genuine]:
+        raise Failure(f"ours {said[ctx.lib]}, genuine UCX {said[ctx.genuine]}")
+    ctx.note = said[ctx.lib][0]
+
+
 def filtered(ctx, tls):
-    """`used`, a pattern, and nothing."""
-    used = tables(output(ctx, ctx.lib, tls, "tag_lat", "used"))
+    """A pattern, and nothing."""
     some = tables(output(ctx, ctx.lib, tls, "tag_lat", "tagged*(multi)*"))
     none = tables(output(ctx, ctx.lib, tls, "tag_lat", "n"))
-    if list(used) != [OPERATIONS[0][1]] or list(some) != ["tagged message by ucp_tag_send*(multi) from host memory"] or none:
-        raise Failure(f"used: {list(used)}; pattern: {list(some)}; n: {list(none)}")
+    if list(some) != ["tagged message by ucp_tag_send*(multi) from host memory"] or none:
+        raise Failure(f"pattern: {list(some)}; n: {list(none)}")
 
 
 def tests():
-    return over_both("tables of protocols, beside genuine UCX", all_tables) + [Test("tables of protocols, filtered", "tcp", filtered)]
+    return over_both("tables of protocols, beside genuine UCX", all_tables) + [Test("tables of protocols that were used, beside genuine UCX", "sm", used(USES[1::3]))] + over_both("tables of protocols that were used, all, beside genuine UCX", used(USES), smoke=False) + [Test("tables of protocols, filtered", "tcp", filtered), Test("lanes at level info, beside genuine UCX", "tcp", lanes)]

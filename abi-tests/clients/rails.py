@@ -46,6 +46,19 @@ nsenter -t $1 -n ip addr add 10.9.{n}.2/24 dev b{n}; nsenter -t $1 -n ip link se
             # A filter that no packet passes.
             self.do(h, "tc", "qdisc", "add", "dev", f"{'ab'[h]}{link}", "root", "tbf", "rate", "8bit", "burst", "1", "limit", "1")
 
+    def slow(self, link, host, rate):
+        """A narrow link, with a queue that is long enough for what TCP has on its way."""
+        self.do(host, "tc", "qdisc", "add", "dev", f"{'ab'[host]}{link}", "root", "tbf", "rate", rate, "burst", "64kb", "latency", "1s")
+
+    def rest(self, link, host, rests):
+        """The link seems not to run by the flags that the kernel tells (RFC 2863), and carries packets all the same."""
+        device = f"{'ab'[host]}{link}"
+        self.do(host, "ip", "link", "set", device, "mode", "dormant" if rests else "default")
+        self.do(host, "ip", "link", "set", device, "state", "dormant" if rests else "up")
+        shown = subprocess.run([*self.on(host), "ip", "link", "show", device], check=True, capture_output=True, text=True).stdout
+        if ("state DORMANT" in shown) != rests:
+            raise Failure(f"the link's state: {shown}")
+
     def undrop(self, link, hosts=(0, 1)):
         for h in hosts:
             self.do(h, "tc", "qdisc", "del", "dev", f"{'ab'[h]}{link}", "root")
@@ -277,6 +290,52 @@ def recovered(ctx, tls):
                 t.until("the link carries a good part again", lambda: t.hosts.sent(0, link) > sent + (30 << 20))
 
 
+def resting(ctx, tls):
+    """A link whose flags say that it does not run, though its driver has a carrier, as while it comes up, is not lost:
+    it goes on carrying bytes."""
+    with Traffic(ctx, tls, "taa", random.randrange(1 << 30), {}) as t:
+        t.begun()
+        before = t.lost()
+        for link in range(LINKS):
+            for host in (0, 1):
+                t.hosts.rest(link, host, True)
+            sent = t.hosts.sent(0, link)
+            t.until("the link carries a good part all the same", lambda: t.hosts.sent(0, link) > sent + (10 << 20))
+            for host in (0, 1):
+                t.hosts.rest(link, host, False)
+        if t.lost() != before:
+            raise Failure(f"{t.lost() - before} lanes were lost with links that rest")
+
+
+def fenced(mode, slow, **more):
+    """Puts that both links share, of which one is slow: nobody sees what was put behind a fence before them."""
+    def body(ctx, tls):
+        if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
+            raise Skip("two rails of genuine UCX over this: see README")
+        binary = capi.program(ctx, "fence_rails", "1.22.0")
+        env = where.environ(ctx.lib, tls, UCX_FAILOVER_RECOVERY_INTERVAL="50ms", UCX_FAILOVER_DETECT_TIME="300ms", **more)
+        with Rails() as hosts:
+            if slow is not None:
+                hosts.slow(slow, 0, "200mbit")
+            scratch = tempfile.mkdtemp(dir=ctx.scratch)
+            run = [Watched([*hosts.on(h), binary, role, scratch, mode],
+                           {**env, "UCX_NET_DEVICES": ",".join(f"{'ab'[h]}{n}" for n in range(LINKS))},
+                           f"{scratch}/{role}.log") for h, role in enumerate(("lead", "follow"))]
+            ends = [p.finish(100) for p in run]
+            sent = [hosts.sent(0, n) for n in range(LINKS)]
+            lost = sum(p.lanes()[0] for p in run)
+            ctx.last = Result(0, "\n".join(f"--- status {rc}: {out}" for rc, out in ends) + "\n".join(tail(p.log) for p in run), False, {}, 0)
+        if any(rc != 0 or not out.rstrip().endswith("end") for rc, out in ends):
+            raise Failure(ctx.last.out[-400:])
+        ctx.note = f"{ends[1][1].splitlines()[0]}; {sent[0] >> 20} and {sent[1] >> 20} MiB; {lost} lanes lost"
+        if min(sent) < 1 << 20:
+            raise Failure(f"{sent[0]} and {sent[1]} bytes went over the links")
+        if ("UCX_FAULT_LANES" in more) != (lost != 0):
+            raise Failure(f"{lost} lanes were lost")
+
+    return body
+
+
 def near(ops, **more):
     """On one host, over shared memory and TCP at once, because the user wants it: both carry much, and all is right."""
     def body(ctx, tls):
@@ -450,6 +509,19 @@ def tests():
     eager = {"UCX_RNDV_THRESH": "inf", "UCX_MAX_EAGER_RAILS": "2"}
     for ops, name in (("t", "tag"), ("a", "am")):
         found.append(Test(f"two rails share eager messages, {name}", "tcp", shared("0", ops, 20, **eager)))
+        found.append(Test(f"two rails share eager messages, {name}, FAILOVER", "tcp", shared("2", ops, 20, **eager)))
+    found.append(Test("two rails, eager messages take one, FAILOVER", "tcp", shared("2", "t", 20, one=True, UCX_RNDV_THRESH="inf"), smoke=False))
+    found.append(Test("two rails, a stream takes one", "tcp", shared("0", "s", 20, one=True, **eager), smoke=False))
+    found.append(Test("rails, 50 kills, eager messages share", "tcp", kills(50, "ta", eager), smoke=False))
+    found.append(Test("rails, faults in shared eager fragments", "tcp", faults("ta", 2, UCX_FAULT_MESSAGES="eager_middle,am_middle", UCX_FAULT_SEND="50,400", UCX_FAULT_LATE_COMPLETION="900", **eager)))
+    found.append(Test("rails, links whose flags are late", "tcp", resting))
+    for mode, name in (("0", "NONE"), ("1", "PEER"), ("2", "FAILOVER")):
+        for slow in range(LINKS):
+            found.append(Test(f"two rails, a fence between puts, link {slow} is slow, {name}", "tcp", fenced(mode, slow), smoke=mode != "1"))
+    fence_faults = {"UCX_FAULT_LANES": "tcp/a0,tcp/b0", "UCX_FAULT_MESSAGES": "put,rndv_put,atomic,flush", "UCX_FAULT_LATE_COMPLETION": "3", "UCX_FAULT_SEND": "9"}
+    found.append(Test("two rails, a fence between puts, FAILOVER, faults", "tcp", fenced("2", 1, **fence_faults)))
+    found.append(Test("rails, delay and death, all operations", "tcp", faults("taspgfn", 1, UCX_FAULT_DELAY="1ms", UCX_FAULT_SEND="150"), smoke=False))
+    found.append(Test("two rails, refused registrations", "tcp", shared("2", "ta", 20, UCX_RNDV_SCHEME="put_zcopy", UCX_FAULT_REGISTRATION="1,2,3,5,8,13,40")))
     found.append(Test("two rails, eager messages take one", "tcp", shared("0", "t", 20, one=True, UCX_RNDV_THRESH="inf"), smoke=False))
     for mode, name in (("0", "NONE"), ("1", "PEER"), ("2", "FAILOVER")):
         found.append(Test(f"two rails share puts, {name}", "tcp", shared(mode, "p", 20), smoke=mode != "1"))
@@ -477,6 +549,6 @@ def tests():
     for kind, env in kinds.items():
         for name, ops in (("tag", "t"), ("am", "a"), ("stream", "s"), ("put and get", "pg"), ("atomics", "fn")):
             if ops != "fn" or "completion" not in kind:
-                found.append(Test(f"rails, {kind}, {name}", "tcp", faults(ops, 1, **env), smoke=False))
+                found.append(Test(f"rails, {kind}, {name}", "tcp", faults(ops, 1, **env), smoke=(kind, ops) == ("death after bytes", "t")))
     found.append(Test("rails, 500 kills, all operations", "tcp", kills(500, "taspgfnw"), smoke=False))
     return found

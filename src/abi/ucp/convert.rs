@@ -196,6 +196,7 @@ pub unsafe fn options(
         must_have_request: mask & UCP_OP_ATTR_FLAG_NO_IMM_CMPL != 0,
         force_immediate: mask & UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL != 0,
         fast_completion: mask & UCP_OP_ATTR_FLAG_FAST_CMPL != 0,
+        multi: mask & UCP_OP_ATTR_FLAG_MULTI_SEND != 0,
         ..ReqOptions::default()
     };
     if let Some(area) = crate::field!(p, UCP_OP_ATTR_FIELD_REQUEST.into(), request) {

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
+use crate::ucp::print::used::Operation;
 use crate::ucp::proto::am::{AmEager, fits_only, send_only};
 use crate::ucp::proto::eager::EagerZcopy;
 use crate::ucp::proto::rndv::Announce;
@@ -42,6 +43,8 @@ pub fn post(
         return Err(Error::InvalidParam);
     }
     let len = buf.len();
+    let what = Operation::AmSend { reply: flags.reply };
+    ep.worker().note_use(ep, None, what, options, len);
     let by_size = len >= ep.config().rndv_thresh(options.fast_completion);
     let rndv = len != 0 && (flags.force_rndv || (by_size && !flags.force_eager));
     let head = Head {

@@ -7,10 +7,11 @@ mod tests;
 
 use std::rc::Rc;
 
-use crate::sys::atomic::Operation;
+use crate::sys::atomic::{AtomicOp, Operation};
 use crate::sys::usermem::UserMem;
 use crate::ucp::context::Features;
 use crate::ucp::ep::{Endpoint, Message};
+use crate::ucp::print::used::Operation as Used;
 use crate::ucp::proto::amo::{Atomic, Target, store};
 use crate::ucp::proto::{Flight, Op};
 use crate::ucp::request::{TagInfo, flag};
@@ -36,7 +37,8 @@ pub fn try_mapped(
     };
     let usable = ep.order().allows(Way::Mapped)
         && ep.failure().is_none()
-        && ep.worker().context().has_feature(feature);
+        && ep.worker().context().has_feature(feature)
+        && ep.worker().used.is_none();
     if !usable || !remote.is_multiple_of(size as u64) {
         return None;
     }
@@ -53,6 +55,13 @@ pub fn post(
     options: &ReqOptions,
 ) -> Result<Posted> {
     check(ep, &target)?;
+    let what = match (target.operation.op, reply.is_some()) {
+        (AtomicOp::CompareSwap, _) => Used::CompareSwap,
+        (_, true) => Used::AtomicFetch,
+        (_, false) => Used::AtomicPost,
+    };
+    ep.worker()
+        .note_use(ep, Some(&target.key), what, options, target.size);
     let mapped = target.key.mapped(target.remote, target.size).is_some();
     let way = if mapped { Way::Mapped } else { Way::Message };
     let now = || ep.worker().now(options, Ok(()), TagInfo::default(), 0);

@@ -9,7 +9,7 @@ use super::{AmRail, RailInfo};
 use crate::ucp::context::Context;
 use crate::ucp::select::proto::Threshold;
 use crate::ucp::select::{
-    DevicePolicy, Lanes, ProtoParams, RndvScheme, SendClass, TagThresholds, put_threshold,
+    DevicePolicy, LaneIdx, Lanes, ProtoParams, RndvScheme, SendClass, TagThresholds, put_threshold,
     rndv_best, tag_thresholds,
 };
 use crate::ucs::config::parse_size;
@@ -86,6 +86,11 @@ pub struct EpConfig {
     pub am_rails: SmallVec<[AmRail; 1]>,
     /// Those that share the fragments of an eager message, where there are several.
     pub eager_rails: SmallVec<[AmRail; 1]>,
+    /// With failover, where the lanes below choose among themselves: all, best first, with their bytes
+    /// per second.
+    pub numbered: Box<[(LaneIdx, f64)]>,
+    /// How many of those share the fragments of an eager message.
+    pub numbered_eager: usize,
     /// Lanes that share a large put, 1 where that takes no more.
     pub rma_rails: usize,
     rndv_thresh: usize,
@@ -140,6 +145,8 @@ impl EpConfig {
             rails: 1,
             am_rails: SmallVec::new(),
             eager_rails: SmallVec::new(),
+            numbered: Box::default(),
+            numbered_eager: 1,
             rma_rails: 1,
             rndv_thresh: normal.rndv_thresh,
             rndv_thresh_fast: fast.rndv_thresh,
@@ -175,6 +182,8 @@ impl EpConfig {
             rails: 1,
             am_rails: SmallVec::new(),
             eager_rails: SmallVec::new(),
+            numbered: Box::default(),
+            numbered_eager: 1,
             rma_rails: 1,
             rndv_thresh: ROOM,
             rndv_thresh_fast: 256 << 10,

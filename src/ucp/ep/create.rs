@@ -572,12 +572,19 @@ fn wired(
     let config = worker.ep_config(chosen, || {
         let params = params();
         let mut config = EpConfig::new(chosen.clone(), am_attr, fetch_attr, put_attr, &params);
+        if worker.used.is_some() {
+            // All that is posted is counted.
+            config.fast_max = -1;
+        }
         let device_attr = chosen.device.and_then(attr);
         config.rndv.device = DevicePolicy::new(&context.config, device_attr, &params, intra);
         if chosen.numbered {
             let most = context.config.uint("MAX_RNDV_RAILS") as usize;
             config.rails = chosen.am_bw.len().min(most).max(1);
             config.rma_rails = chosen.am_bw.len().min(Most::of(context).rma).max(1);
+            let bandwidth = |lane: &u8| Some((*lane, cost::bandwidth(&attr(*lane)?.perf, 1)));
+            config.numbered = chosen.am_bw.iter().filter_map(bandwidth).collect();
+            config.numbered_eager = Most::of(context).eager;
             config.put_rails = RailInfo::numbered(chosen.am, am_attr).into_iter().collect();
         } else if chosen.am_bw.len() > 1 {
             share(&mut config, chosen, &Most::of(context), attr);

@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use smallvec::SmallVec;
 
-use super::kept::{Kept, Label};
+use super::kept::{Held, Kept, Label};
 use super::{NO_LINK, Reliable, Waiting};
-use crate::ucp::replay::Channel;
+use crate::ucp::replay::{Channel, Link, Posted};
 use crate::ucp::wire::numbered::{Numbered, Say};
 use crate::ucp::wire::rndv::PutTo;
 use crate::ucp::wire::{Writer, am};
@@ -16,14 +16,14 @@ use crate::uct::{Ep, IoVec, Post, Which};
 impl Reliable {
     /// Whether a copied message of `len` bytes may be taken now.
     #[inline]
-    fn takes(&self, len: usize) -> Result<bool> {
+    fn takes(&self, id: u8, len: usize) -> Result<bool> {
         if self.lost.get() {
             return Err(Error::ConnectionReset);
         }
         let link = self.link.borrow();
         // The first ones wait for the peer's link together.
         let flows = !link.has_replays() || self.pair.borrow().theirs() == NO_LINK;
-        Ok(flows && link.has_room(Channel::Ordered, Numbered::LEN + len))
+        Ok(flows && link.has_room(self.settings.channel(id), Numbered::LEN + len))
     }
 
     /// Takes a message that `pack` writes. It has been taken when this returns, whether a lane has
@@ -47,25 +47,56 @@ impl Reliable {
             urgent: self.turns.sent(id),
         };
         let mut link = self.link.borrow_mut();
-        let first = self.first.get();
-        let lane = first.and_then(|first| link.lanes.live(first));
-        if let (Some(lane), false) = (lane, link.has_replays())
-            && let Some(rail) = self.rails.get(usize::from(lane.lane))
-        {
-            let posted = link.offer(Channel::Ordered, lane);
-            kept.label(label, &posted);
-            if rail.post(&kept) {
-                link.sent(&posted, kept, cost);
-                drop(link);
-                return self.list();
+        let channel = self.settings.channel(id);
+        let posted = match channel {
+            _ if link.has_replays() => None,
+            Channel::Ordered => {
+                let first = self.first.get();
+                first.and_then(|first| self.post_by(first, &link, channel, label, &mut kept))
+            }
+            Channel::Bulk => {
+                let order = self.order(&link, self.settings.rails_of(id));
+                order.into_iter().find_map(|index| {
+                    let posted = self.post_by(index, &link, channel, label, &mut kept)?;
+                    self.count_on(index, cost);
+                    Some(posted)
+                })
+            }
+        };
+        match posted {
+            Some(posted) => link.sent(&posted, kept, cost),
+            None => {
+                // The label says what it is; the numbers on it are renewed when it goes.
+                let nowhere = crate::ucp::replay::LaneId { lane: 0, epoch: 0 };
+                kept.label(label, &link.offer(channel, nowhere));
+                link.queued(channel, kept, cost);
             }
         }
-        // The label says what it is; the numbers on it are renewed when it goes.
-        let nowhere = crate::ucp::replay::LaneId { lane: 0, epoch: 0 };
-        kept.label(label, &link.offer(Channel::Ordered, nowhere));
-        link.queued(Channel::Ordered, kept, cost);
         drop(link);
         self.list();
+    }
+
+    /// Labels a message for this lane and gives it to that, if it is alive and has room.
+    #[inline]
+    fn post_by(
+        &self,
+        index: u8,
+        link: &Link<Kept, Held>,
+        channel: Channel,
+        label: Label,
+        kept: &mut Kept,
+    ) -> Option<Posted> {
+        let lane = link.lanes.live(index)?;
+        let rail = self.rails.get(usize::from(index))?;
+        let posted = link.offer(channel, lane);
+        kept.label(label, &posted);
+        rail.post(kept).then_some(posted)
+    }
+
+    fn count_on(&self, index: u8, bytes: usize) {
+        if let Some(rail) = self.rails.get(usize::from(index)) {
+            rail.count(bytes);
+        }
     }
 
     /// Sends a payload from where it is. It is done with when the peer has acknowledged it.
@@ -73,10 +104,7 @@ impl Reliable {
         if self.lost.get() {
             return Err(Error::ConnectionReset);
         }
-        let channel = match id {
-            am::RNDV_DATA | am::RNDV_PUT => Channel::Bulk,
-            _ => Channel::Ordered,
-        };
+        let channel = self.settings.channel(id);
         let label = Label {
             origin: self.origin,
             between: self.between(),
@@ -95,16 +123,13 @@ impl Reliable {
             iov: SmallVec::from_slice(iov),
             token,
         };
-        for index in self.order(&link, channel) {
-            let (Some(lane), Some(rail)) =
-                (link.lanes.live(index), self.rails.get(usize::from(index)))
-            else {
-                continue;
-            };
-            let posted = link.offer(channel, lane);
-            kept.label(label, &posted);
-            if rail.post(&kept) {
-                rail.count(cost);
+        let order = match channel {
+            Channel::Ordered => self.first.get().into_iter().collect(),
+            Channel::Bulk => self.order(&link, self.settings.rails_of(id)),
+        };
+        for index in order {
+            if let Some(posted) = self.post_by(index, &link, channel, label, &mut kept) {
+                self.count_on(index, cost);
                 link.sent(&posted, kept, cost);
                 drop(link);
                 self.list();
@@ -118,7 +143,7 @@ impl Reliable {
 impl Ep for Reliable {
     fn am_short(&self, id: u8, header: u64, payload: &[u8]) -> Result<Post> {
         let len = 8 + payload.len();
-        if !self.takes(len)? {
+        if !self.takes(id, len)? {
             return Ok(Post::NoResource);
         }
         self.take(id, len, |to| {
@@ -137,7 +162,7 @@ impl Ep for Reliable {
         max_len: usize,
         pack: &mut dyn FnMut(&mut [u8]) -> usize,
     ) -> Result<Post> {
-        if !self.takes(max_len)? {
+        if !self.takes(id, max_len)? {
             return Ok(Post::NoResource);
         }
         self.take(id, max_len, pack);

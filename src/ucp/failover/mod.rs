@@ -40,8 +40,9 @@ pub use kept::Overhead;
 pub use rails::Way;
 pub use worker::Links;
 
-use crate::ucp::replay::{Limits, Link, MAX_LANES, Pair, Seq};
+use crate::ucp::replay::{Channel, Limits, Link, MAX_LANES, Pair, Seq};
 use crate::ucp::wire::Origin;
+use crate::ucp::wire::am;
 use crate::ucp::wire::numbered::{Between, Say};
 use crate::ucp::worker::Worker;
 use crate::ucs::config::Config;
@@ -50,7 +51,8 @@ use kept::{Held, Kept, Pool};
 use rails::Rail;
 use turns::Turns;
 
-/// Pieces of large transfers that may be unacknowledged; they are not copied.
+/// Pieces of large transfers that may be unacknowledged. They are not copied, but for the fragments
+/// of eager messages, none of which is long.
 const BULK: Limits = Limits {
     messages: 64,
     bytes: usize::MAX,
@@ -72,11 +74,30 @@ struct Settings {
     probe: Duration,
     /// Lanes that share large transfers.
     rails: usize,
+    /// Lanes that share the fragments of eager messages.
+    eager_rails: usize,
     /// Bytes of messages that wait for their acknowledgement.
     buffer: usize,
 }
 
 impl Settings {
+    /// The channel of a message: what says itself where it belongs may overtake others.
+    fn channel(&self, id: u8) -> Channel {
+        match id {
+            am::RNDV_DATA | am::RNDV_PUT => Channel::Bulk,
+            am::EAGER_MIDDLE | am::AM_MIDDLE if self.eager_rails > 1 => Channel::Bulk,
+            _ => Channel::Ordered,
+        }
+    }
+
+    /// Most lanes that share messages of this kind.
+    fn rails_of(&self, id: u8) -> usize {
+        match id {
+            am::EAGER_MIDDLE | am::AM_MIDDLE => self.eager_rails,
+            _ => self.rails,
+        }
+    }
+
     fn read(config: &Config) -> Settings {
         let time = |name: &str| {
             let seconds = config.time(name);
@@ -94,6 +115,7 @@ impl Settings {
                 false => keepalive / 2,
             },
             rails: (config.uint("MAX_RNDV_RAILS") as usize).max(1),
+            eager_rails: (config.uint("MAX_EAGER_RAILS") as usize).max(1),
             buffer: config.size("FAILOVER_BUFFER").max(64 << 10),
         }
     }

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::kept::{Held, Kept};
 use super::{Forlorn, Reliable};
-use crate::ucp::replay::{Channel, LaneId, Link};
+use crate::ucp::replay::{LaneId, Link};
 use crate::ucp::wire::numbered::Say;
 use crate::ucp::wire::{am, wireup};
 use crate::ucp::worker::Worker;
@@ -94,13 +94,10 @@ impl Reliable {
         }
     }
 
-    /// The lanes to be tried for the next message of a channel, best first.
-    pub(super) fn order(&self, link: &Link<Kept, Held>, channel: Channel) -> SmallVec<[u8; 4]> {
+    /// The lanes to be tried for the next message that `most` of them share, best first.
+    pub(super) fn order(&self, link: &Link<Kept, Held>, most: usize) -> SmallVec<[u8; 4]> {
         let live = link.lanes.all_live().map(|id| id.lane);
-        if channel == Channel::Ordered {
-            return self.first.get().into_iter().collect();
-        }
-        let mut order: SmallVec<[u8; 4]> = live.take(self.settings.rails).collect();
+        let mut order: SmallVec<[u8; 4]> = live.take(most).collect();
         let load = |lane: &u8| {
             let rail = self.rails.get(usize::from(*lane));
             rail.map_or(f64::INFINITY, |rail| rail.load.get())

@@ -152,7 +152,8 @@ impl Reliable {
         let between = self.between();
         let mut link = self.link.borrow_mut();
         while link.has_replays() {
-            let bulk = self.order(&link, Channel::Bulk);
+            let most = self.settings.rails.max(self.settings.eager_rails);
+            let bulk = self.order(&link, most);
             let Some(first) = self.first.get().and_then(|first| link.lanes.live(first)) else {
                 return;
             };

@@ -12,6 +12,7 @@ use crate::ucp::wire::numbered::{Between, LinkMessage, Numbered, Say};
 use crate::ucp::wire::{Writer, am};
 use crate::ucp::worker::{Worker, WorkerParams};
 use crate::ucs::config::Config;
+use crate::ucs::status::Error;
 use crate::uct::{Events, Place};
 
 fn worker() -> Rc<Worker> {
@@ -42,7 +43,7 @@ struct Two {
     a: Rc<Worker>,
     _b: Rc<Worker>,
     link: Rc<Reliable>,
-    _eps: [Rc<Endpoint>; 2],
+    eps: [Rc<Endpoint>; 2],
 }
 
 impl Two {
@@ -64,7 +65,7 @@ impl Two {
             a,
             _b: b,
             link,
-            _eps: eps,
+            eps,
         }
     }
 
@@ -156,4 +157,64 @@ fn what_is_left_in_a_dead_lane_does_not_count_after_the_answer() {
     assert!(two.counts(&two.numbered(theirs, ours, 2)), "the next life");
     let again = two.numbered(theirs, ours, 2);
     assert!(two.counts(&again) && !two.counts(&again), "once");
+}
+
+/// A process that has not run for long after its last lane was lost tries all before it gives up, and
+/// gives up when that has led nowhere for as long as it takes to find out.
+#[test]
+fn lanes_are_tried_before_an_endpoint_fails() {
+    let two = Two::new();
+    let rail = &two.link.rails[0];
+    two.link.lane_failed(0, Error::ConnectionReset);
+    assert!(rail.lane().is_none() && two.link.forlorn.get().is_some());
+    let late = Instant::now() + 1000 * two.link.settings.detect;
+    two.link.look_at_lanes(&two.a, late);
+    assert!(!two.link.lost.get(), "given up untried");
+    assert!(rail.lane().is_some(), "not tried");
+    let soon = late + two.link.settings.detect / 2;
+    two.link.look_at_lanes(&two.a, soon);
+    assert!(!two.link.lost.get(), "given up too soon");
+    let end = late + two.link.settings.detect + Duration::from_millis(1);
+    two.link.look_at_lanes(&two.a, end);
+    assert!(two.link.lost.get());
+    assert_eq!(two.eps[0].failure(), Some(Error::ConnectionReset));
+}
+
+/// The same, but the peer is there: the endpoint lives on.
+#[test]
+fn a_lane_that_is_tried_again_is_used() {
+    let two = Two::new();
+    two.link.lane_failed(0, Error::ConnectionReset);
+    let late = Instant::now() + 1000 * two.link.settings.detect;
+    two.link.look_at_lanes(&two.a, late);
+    let end = Instant::now() + Duration::from_secs(30);
+    while two.link.first.get().is_none() {
+        two.a.progress();
+        two._b.progress();
+        assert!(Instant::now() < end, "it doesn't come back");
+    }
+    assert!(two.link.forlorn.get().is_none() && !two.link.lost.get());
+    assert_eq!((two.a.tally.lost.get(), two.a.tally.again.get()), (1, 1));
+}
+
+/// What is counted is told in the form of UCX_STATS.
+#[test]
+fn what_comes_twice_is_dropped_and_counted() {
+    let two = Two::new();
+    let message = two.numbered(two.theirs(), two.ours(), 1);
+    assert!(two.counts(&message));
+    assert!(!two.counts(&message) && !two.counts(&message));
+    let Two { a, _b, link, eps } = two;
+    drop((eps, link));
+    a.clone().destroy();
+    let text = a.tally.text(&a);
+    assert!(text.contains("\n      duplicates_dropped: 2\n"), "{text}");
+    for name in [
+        "lanes_lost",
+        "lanes_used_again",
+        "messages_sent_again",
+        "attempts_restarted",
+    ] {
+        assert!(text.contains(&format!("\n      {name}: 0\n")), "{text}");
+    }
 }

@@ -8,6 +8,7 @@ mod lanes;
 mod memory;
 mod rma;
 pub mod table;
+pub mod used;
 
 use std::fmt::Write;
 
@@ -117,7 +118,7 @@ pub fn ep_info(info: &EpInfo<'_>) -> String {
     }
     out.push_str("#\n");
     for table in protocols(info) {
-        for line in table.text.lines() {
+        for line in table.text(None).lines() {
             let _ = writeln!(out, "# {line}");
         }
     }
@@ -147,15 +148,16 @@ fn is_wanted(wanted: &str, title: &str) -> bool {
         "n" | "no" | "0" | "off" => false,
         "auto" => crate::ucs::log::enabled(crate::ucs::log::Level::Debug),
         "y" | "yes" | "1" | "on" => true,
-        // Variants of an operation that a program seldom asks for.
-        "used" => !title.contains('(') && !title.contains("reply flag"),
+        // Told at the worker's end.
+        used if used.eq_ignore_ascii_case("used") => false,
         pattern => title.contains(pattern) || glob_match(pattern.as_bytes(), title.as_bytes()),
     }
 }
 
 /// Whether any table may be wanted.
 fn wants_tables(wanted: &str) -> bool {
-    is_wanted(wanted, "") || !matches!(wanted, "n" | "no" | "0" | "off" | "auto")
+    let some = !matches!(wanted, "n" | "no" | "0" | "off" | "auto");
+    is_wanted(wanted, "") || some && !wanted.eq_ignore_ascii_case("used")
 }
 
 /// Prints the tables of protocols of a new endpoint configuration, if `UCX_PROTO_INFO` says so, and
@@ -165,9 +167,14 @@ pub fn proto_info(info: &EpInfo<'_>) {
     if !wants_tables(wanted) {
         return;
     }
-    for table in protocols(info) {
+    let mut tables = protocols(info);
+    if info.context.has_feature(Features::STREAM) {
+        tables.extend(CLASSES.map(|class| table::stream(info, class)));
+    }
+    for table in tables {
         if is_wanted(wanted, &table.title) {
-            let lines = table.text.lines().chain(table.reasons.lines());
+            let text = table.text(None);
+            let lines = text.lines().chain(table.reasons.lines());
             lines.for_each(crate::ucs::log::print_compact);
         }
     }

@@ -5,8 +5,10 @@ use crate::ucp::context::{Context, Features};
 use crate::ucp::ep::Endpoint;
 use crate::ucp::proto::rma::put::rails_min;
 use crate::ucp::rkey::RemoteKey;
+use crate::ucp::select::SendClass;
 
-use super::table::{Row, Table, parts, reason_line, render};
+use super::table::{Row, Table, parts, reason_line};
+use super::used::Operation;
 use super::{Scope, config_name, is_wanted, lanes, wants_tables};
 
 /// Where bytes go by themselves, and why.
@@ -37,7 +39,8 @@ pub fn key_info(ep: &Endpoint, key: &RemoteKey) {
     let name = config_name(context, Scope::of(context, &ep.config().lanes), index);
     for table in tables(ep, key, &name) {
         if is_wanted(wanted, &table.title) {
-            let lines = table.text.lines().chain(table.reasons.lines());
+            let text = table.text(None);
+            let lines = text.lines().chain(table.reasons.lines());
             lines.for_each(crate::ucs::log::print_compact);
         }
     }
@@ -45,26 +48,67 @@ pub fn key_info(ep: &Endpoint, key: &RemoteKey) {
 
 fn tables(ep: &Endpoint, key: &RemoteKey, name: &str) -> Vec<Table> {
     let context = ep.worker().context();
-    let mapped = mapped_by(context, key);
-    let mut out = Vec::new();
+    let mut wanted = Vec::new();
     if context.has_feature(Features::RMA) {
-        let title = "remote memory write by ucp_put* from host memory to host";
-        let ways = put(ep, key, mapped.as_deref());
-        out.push(table(name, title, usize::MAX, ways));
-        let title = "remote memory read by ucp_get* into host memory from host";
-        let ways = get(ep, key, mapped.as_deref());
-        out.push(table(name, title, usize::MAX, ways));
+        wanted.extend([Operation::Put, Operation::Get]);
     }
     if context.has_feature(Features::AMO32.union(Features::AMO64)) {
-        let title =
-            "fetching atomic by ucp_atomic_op* into host memory from host, arg in host memory";
-        let way = match &mapped {
-            Some(config) => in_place("atomic instruction", config),
-            None => whole(EMULATION, am(ep), CARRIED_OUT),
-        };
-        out.push(table(name, title, 8, vec![Way { min: 4, ..way }]));
+        wanted.push(Operation::AtomicFetch);
     }
-    out
+    let table = |operation| of_operation(ep, key, operation, SendClass::Normal, name);
+    wanted.into_iter().filter_map(table).collect()
+}
+
+/// The table of an operation on the memory of a key; `None` for one that needs none.
+pub fn of_operation(
+    ep: &Endpoint,
+    key: &RemoteKey,
+    operation: Operation,
+    class: SendClass,
+    name: &str,
+) -> Option<Table> {
+    let suffix = class.suffix();
+    let mapped = mapped_by(ep.worker().context(), key);
+    let mapped = mapped.as_deref();
+    let atomic = |description| match mapped {
+        Some(config) => in_place(description, config),
+        None => whole(EMULATION, am(ep), CARRIED_OUT),
+    };
+    let atomic = |description| {
+        vec![Way {
+            min: 4,
+            ..atomic(description)
+        }]
+    };
+    let (title, most, ways) = match operation {
+        Operation::Put => (
+            format!("remote memory write by ucp_put*{suffix} from host memory to host"),
+            usize::MAX,
+            put(ep, key, mapped),
+        ),
+        Operation::Get => (
+            format!("remote memory read by ucp_get*{suffix} into host memory from host"),
+            usize::MAX,
+            get(ep, key, mapped),
+        ),
+        Operation::AtomicPost => (
+            format!("posted atomic by ucp_atomic_op*{suffix} to host, arg in host memory"),
+            8,
+            atomic("atomic instruction"),
+        ),
+        Operation::AtomicFetch | Operation::CompareSwap => {
+            let what = match operation {
+                Operation::AtomicFetch => "fetching atomic",
+                _ => "atomic compare-and-swap",
+            };
+            let title = format!(
+                "{what} by ucp_atomic_op*{suffix} into host memory from host, arg in host memory"
+            );
+            (title, 8, atomic("atomic instruction"))
+        }
+        _ => return None,
+    };
+    Some(table(name, &title, most, ways))
 }
 
 fn whole(description: &'static str, config: String, reason: &str) -> Way {
@@ -168,8 +212,9 @@ fn table(name: &str, title: &str, most: usize, ways: Vec<Way>) -> Table {
         });
     }
     Table {
+        name: name.to_owned(),
         title: title.to_owned(),
-        text: render(&[name.to_owned(), title.to_owned()], &rows),
+        rows,
         reasons,
     }
 }

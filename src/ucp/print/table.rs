@@ -1,8 +1,12 @@
 //! Tables of protocols by message size, as `UCX_PROTO_INFO` and `ucp_ep_print_info` show them.
 
-use crate::ucp::ep::AmRail;
-use crate::ucp::select::{LaneIdx, ProtoParams, Protocol, SendClass, tag_ranges};
+use crate::ucp::ep::{AmRail, EpConfig};
+use crate::ucp::select::{
+    LaneIdx, ProtoParams, ProtoRange, Protocol, Reason, SendClass, tag_ranges,
+};
+use crate::ucp::wire;
 use crate::ucp::wire::amsg::only_len;
+use crate::ucp::wire::tag::First;
 
 use super::{EpInfo, config_name, lanes};
 
@@ -19,10 +23,19 @@ pub struct Row {
 
 /// A table, and the reason for each of its ranges.
 pub struct Table {
+    /// Of the endpoint configuration.
+    pub name: String,
     /// Of the operation.
     pub title: String,
-    pub text: String,
+    pub rows: Vec<Row>,
     pub reasons: String,
+}
+
+impl Table {
+    /// Its lines, without the log's prefix; with how often each range was used, where that is told.
+    pub fn text(&self, counts: Option<&[u64]>) -> String {
+        render(&[&self.name, &self.title], &self.rows, counts)
+    }
 }
 
 /// The table of tagged sends of an endpoint.
@@ -32,6 +45,79 @@ pub fn tag(info: &EpInfo<'_>, params: &ProtoParams<'_>, class: SendClass) -> Tab
         class.suffix()
     );
     messages(info, params, class, title, describe)
+}
+
+/// The same of synchronous ones, which are copied or go by rendezvous.
+pub fn tag_sync(info: &EpInfo<'_>, params: &ProtoParams<'_>, class: SendClass) -> Table {
+    let title = format!(
+        "synchronous tagged message by ucp_tag_send_sync*{} from host memory",
+        class.suffix()
+    );
+    let all = tag_ranges(params, class);
+    let rndv = all.iter().position(|range| range.proto.is_rndv());
+    // The last size that is not announced.
+    let copied = match rndv {
+        Some(0) => None,
+        Some(first) => all.get(first - 1).map(|range| range.max),
+        None => Some(usize::MAX),
+    };
+    let single = params.am.max_bcopy.saturating_sub(First::LEN);
+    let range = |max, proto| ProtoRange {
+        max,
+        proto,
+        reason: Reason::OnlyChoice,
+    };
+    let mut ranges: Vec<ProtoRange> = Vec::new();
+    if let Some(copied) = copied {
+        ranges.push(range(single.min(copied), Protocol::EagerBcopy));
+        if copied > single {
+            ranges.push(range(copied, Protocol::EagerBcopyMulti));
+        }
+    }
+    ranges.extend(all.iter().filter(|range| range.proto.is_rndv()));
+    of_ranges(info, ranges, title, describe)
+}
+
+/// The table of stream sends of an endpoint.
+pub fn stream(info: &EpInfo<'_>, class: SendClass) -> Table {
+    let title = format!(
+        "stream message by ucp_stream_send*{} from host memory",
+        class.suffix()
+    );
+    let zcopy = info.config.and_then(|config| config.zcopy);
+    let zcopy = zcopy.filter(|limits| limits.max_header >= wire::stream::LEN);
+    let ways = [
+        (0, "multi-frag stream copy-in copy-out", "worth a copy"),
+        (
+            zcopy.map_or(usize::MAX, |limits| limits.min),
+            "multi-frag stream zero-copy copy-out",
+            "pieces that the lane sends from where they are",
+        ),
+    ];
+    let mut reasons = String::new();
+    let mut rows = Vec::new();
+    for (way, (min, description, why)) in ways.iter().enumerate() {
+        let max = match ways.get(way + 1) {
+            Some((next, ..)) if *next != usize::MAX => next - 1,
+            _ => usize::MAX,
+        };
+        if *min == usize::MAX {
+            continue;
+        }
+        reasons.push_str(&reason_line(*min, max, description, why));
+        rows.push(Row {
+            min: *min,
+            max,
+            description: (*description).to_owned(),
+            config: rail_name(info, info.lanes.am),
+        });
+    }
+    Table {
+        name: config_name(info.context, info.scope, info.cfg_index),
+        title,
+        rows,
+        reasons,
+    }
 }
 
 /// The table of active messages of an endpoint, of those that let the receiver `reply` or others.
@@ -62,13 +148,18 @@ fn messages(
     title: String,
     describe: impl Fn(Protocol) -> String,
 ) -> Table {
-    let titles = [
-        config_name(info.context, info.scope, info.cfg_index),
-        title.clone(),
-    ];
+    of_ranges(info, tag_ranges(params, class), title, describe)
+}
+
+fn of_ranges(
+    info: &EpInfo<'_>,
+    ranges: impl IntoIterator<Item = ProtoRange>,
+    title: String,
+    describe: impl Fn(Protocol) -> String,
+) -> Table {
     let mut min = 0;
     let mut reasons = String::new();
-    let rows: Vec<Row> = tag_ranges(params, class)
+    let rows = ranges
         .into_iter()
         .map(|range| {
             let what = describe(range.proto);
@@ -76,7 +167,7 @@ fn messages(
             let row = Row {
                 min,
                 max: range.max,
-                description: describe(range.proto),
+                description: what,
                 config: lane_text(info, range.proto),
             };
             min = range.max.saturating_add(1);
@@ -84,8 +175,9 @@ fn messages(
         })
         .collect();
     Table {
+        name: config_name(info.context, info.scope, info.cfg_index),
         title,
-        text: render(&titles, &rows),
+        rows,
         reasons,
     }
 }
@@ -97,7 +189,17 @@ fn describe(proto: Protocol) -> String {
 }
 
 fn lane_text(info: &EpInfo<'_>, proto: Protocol) -> String {
+    let numbered = |config: &EpConfig, most| {
+        let lanes = config.numbered.iter().take(most);
+        lanes
+            .map(|(lane, bandwidth)| (rail_name(info, *lane), *bandwidth))
+            .collect()
+    };
     let shared = info.config.map(|config| match proto {
+        Protocol::EagerBcopyMulti if !config.numbered.is_empty() => {
+            numbered(config, config.numbered_eager)
+        }
+        _ if proto.is_rndv() && !config.numbered.is_empty() => numbered(config, config.rails),
         Protocol::RndvAm => shares(info, &config.am_rails),
         Protocol::EagerBcopyMulti => shares(info, &config.eager_rails),
         Protocol::RndvPut if config.rails > 1 && config.put_rails.len() > 1 => {
@@ -151,13 +253,19 @@ pub fn reason_line(min: usize, max: usize, what: &str, why: &str) -> String {
     format!("  {:>14}  {what}: {why}\n", range(min, max))
 }
 
-/// Draws a table: titles in a box over the columns, each line without the log's prefix.
-pub fn render(titles: &[String], rows: &[Row]) -> String {
-    const HEADINGS: [&str; 3] = ["Range", "Description", "Config"];
-    let cells: Vec<[String; 3]> = rows
+/// Draws a table: titles in a box over the columns, each line without the log's prefix. `counts`:
+/// how often each row was used.
+fn render(titles: &[&str], rows: &[Row], counts: Option<&[u64]>) -> String {
+    const HEADINGS: [&str; 4] = ["Count", "Range", "Description", "Config"];
+    // Without counts the first column is left out.
+    let first = usize::from(counts.is_none());
+    let cells: Vec<[String; 4]> = rows
         .iter()
-        .map(|row| {
+        .enumerate()
+        .map(|(index, row)| {
+            let count = counts.and_then(|counts| counts.get(index));
             [
+                count.map_or_else(String::new, u64::to_string),
                 range(row.min, row.max),
                 row.description.clone(),
                 row.config.clone(),
@@ -171,28 +279,42 @@ pub fn render(titles: &[String], rows: &[Row]) -> String {
         }
     }
     // The last column takes what the titles need.
-    let inner = |widths: &[usize; 3]| widths.iter().sum::<usize>() + 3 * (widths.len() - 1);
-    let wanted = titles.iter().map(String::len).max().unwrap_or(0);
-    widths[2] += wanted.saturating_sub(inner(&widths));
-
-    let rule = widths.map(|width| "-".repeat(width + 2)).join("+");
-    let rule = format!("+{rule}+\n");
+    let inner = |widths: &[usize; 4]| {
+        let shown = widths.iter().skip(first);
+        shown.clone().sum::<usize>() + 3 * (shown.len() - 1)
+    };
+    let wanted = titles.iter().map(|title| title.len()).max().unwrap_or(0);
+    widths[3] += wanted.saturating_sub(inner(&widths));
     let total = inner(&widths);
+
+    let line = |parts: [String; 4], bar: &str| {
+        let shown: Vec<String> = parts.into_iter().skip(first).collect();
+        format!("{bar}{}{bar}\n", shown.join(bar))
+    };
+    let rule = line(widths.map(|width| "-".repeat(width + 2)), "+");
     let mut out = rule.clone();
     for title in titles {
         out.push_str(&format!("| {title:<total$} |\n"));
     }
     out.push_str(&rule);
-    let [a, b, c] = widths;
-    out.push_str(&format!(
-        "| {:^a$} | {:^b$} | {:^c$} |\n",
-        HEADINGS[0], HEADINGS[1], HEADINGS[2]
-    ));
+    let [a, b, c, d] = widths;
+    let [count, range, description, config] = HEADINGS;
+    let headings = [
+        format!(" {count:^a$} "),
+        format!(" {range:^b$} "),
+        format!(" {description:^c$} "),
+        format!(" {config:^d$} "),
+    ];
+    out.push_str(&line(headings, "|"));
     out.push_str(&rule);
-    for [range, description, config] in &cells {
-        out.push_str(&format!(
-            "| {range:>a$} | {description:<b$} | {config:<c$} |\n"
-        ));
+    for [count, range, description, config] in &cells {
+        let row = [
+            format!(" {count:>a$} "),
+            format!(" {range:>b$} "),
+            format!(" {description:<c$} "),
+            format!(" {config:<d$} "),
+        ];
+        out.push_str(&line(row, "|"));
     }
     out.push_str(&rule);
     out
@@ -258,11 +380,9 @@ mod tests {
             description: description.to_owned(),
             config: "cma/memory".to_owned(),
         };
-        let titles = [
-            "a b cfg#0".to_owned(),
-            "remote memory write by put from host".to_owned(),
-        ];
-        let text = render(&titles, &[row(0, usize::MAX, "zero-copy")]);
+        let titles = ["a b cfg#0", "remote memory write by put from host"];
+        let rows = [row(0, usize::MAX, "zero-copy")];
+        let text = render(&titles, &rows, None);
         let lines: Vec<&str> = text.lines().collect();
         assert!(
             lines.iter().all(|line| line.len() == lines[0].len()),
@@ -271,5 +391,14 @@ mod tests {
         assert_eq!(lines[2], "| remote memory write by put from host |");
         assert_eq!(lines[4], "| Range  | Description |    Config     |");
         assert_eq!(lines[6], "| 0..inf | zero-copy   | cma/memory    |");
+        // With counts.
+        let text = render(&titles, &rows, Some(&[123_456]));
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(
+            lines.iter().all(|line| line.len() == lines[0].len()),
+            "{text}"
+        );
+        assert_eq!(lines[4], "| Count  | Range  | Description |   Config   |");
+        assert_eq!(lines[6], "| 123456 | 0..inf | zero-copy   | cma/memory |");
     }
 }

@@ -7,6 +7,7 @@ use super::order::Way;
 use crate::sys::usermem::UserMem;
 use crate::ucp::dt::RecvBuf;
 use crate::ucp::ep::Endpoint;
+use crate::ucp::print::used::Operation;
 use crate::ucp::proto::rma::get::Get;
 use crate::ucp::proto::{Flight, Op};
 use crate::ucp::request::TagInfo;
@@ -18,7 +19,7 @@ use crate::ucs::status::{Error, Result};
 #[inline]
 pub fn try_mapped(ep: &Endpoint, dst: UserMem, remote: u64, key: &RemoteKey) -> Option<()> {
     let src = key.mapped(remote, dst.len())?;
-    if !ep.order().allows(Way::Mapped) || ep.failure().is_some() {
+    if !ep.order().allows(Way::Mapped) || ep.failure().is_some() || ep.worker().used.is_some() {
         return None;
     }
     src.copy_to(dst);
@@ -39,6 +40,8 @@ pub fn post(
         return ep.worker().now(options, Ok(()), TagInfo::default(), 0);
     }
     super::check(ep, key, remote, len)?;
+    ep.worker()
+        .note_use(ep, Some(key), Operation::Get, options, len);
     let way = way(ep, &buf, remote, key);
     if way == Way::Mapped && ep.order().allows(way) {
         let src = key.mapped(remote, len).ok_or(Error::InvalidAddr)?;

@@ -7,6 +7,7 @@ use super::order::Way;
 use crate::sys::usermem::UserMem;
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
+use crate::ucp::print::used::Operation;
 use crate::ucp::proto::rma::put::{Put, send_one, suits_rails};
 use crate::ucp::proto::{Flight, Op};
 use crate::ucp::request::TagInfo;
@@ -19,7 +20,7 @@ use crate::ucs::status::{Error, Result};
 #[inline]
 pub fn try_mapped(ep: &Endpoint, src: UserMem, remote: u64, key: &RemoteKey) -> Option<()> {
     let dst = key.mapped(remote, src.len())?;
-    if !ep.order().allows(Way::Mapped) || ep.failure().is_some() {
+    if !ep.order().allows(Way::Mapped) || ep.failure().is_some() || ep.worker().used.is_some() {
         return None;
     }
     src.copy_to(dst);
@@ -40,6 +41,8 @@ pub fn post(
         return ep.worker().now(options, Ok(()), TagInfo::default(), 0);
     }
     super::check(ep, key, remote, len)?;
+    ep.worker()
+        .note_use(ep, Some(key), Operation::Put, options, len);
     let way = way(ep, &buf, remote, key);
     if ep.order().allows(way) {
         let done = match way {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use crate::sys::usermem::UserMem;
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
+use crate::ucp::print::used::Operation;
 use crate::ucp::proto::stream::{CONN, SHORT_MAX, StreamSend, send_only, send_short};
 use crate::ucp::proto::{Flight, Op};
 use crate::ucp::request::TagInfo;
@@ -32,6 +33,8 @@ pub fn post(ep: &Rc<Endpoint>, buf: SendBuf, options: &ReqOptions) -> Result<Pos
     if len == 0 {
         return done();
     }
+    let what = Operation::StreamSend;
+    ep.worker().note_use(ep, None, what, options, len);
     let is_plain = !matches!(buf, SendBuf::Generic(_));
     let fits = len + stream::LEN <= ep.config().bcopy_max;
     if is_plain && fits && !ep.is_blocked() && send_only(ep, &buf)? == Post::Done {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use crate::sys::usermem::UserMem;
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::Endpoint;
+use crate::ucp::print::used::Operation;
 use crate::ucp::proto::eager::{self, Eager, EagerZcopy};
 use crate::ucp::proto::rndv::Announce;
 use crate::ucp::proto::{Flight, Op};
@@ -39,6 +40,11 @@ pub fn post(
 ) -> Result<Posted> {
     ep.check_usable()?;
     let len = buf.len();
+    let what = match sync {
+        true => Operation::TagSendSync,
+        false => Operation::TagSend,
+    };
+    ep.worker().note_use(ep, None, what, options, len);
     let rndv = len >= ep.config().rndv_thresh(options.fast_completion);
     let zcopy = !rndv && !sync && EagerZcopy::fits(ep, &buf, 8);
     if !rndv && !sync && !zcopy && !ep.is_blocked() && len <= ep.config().only_max {

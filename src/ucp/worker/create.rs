@@ -17,6 +17,7 @@ use crate::ucp::am::ActiveMessages;
 use crate::ucp::context::{Context, Features, OpenIface};
 use crate::ucp::ep::Wired;
 use crate::ucp::failover::Links;
+use crate::ucp::print::used::Used;
 use crate::ucp::request::RequestPool;
 use crate::ucp::tag::TagMatching;
 use crate::ucp::wire::sockaddr::BY_SOCKADDR;
@@ -117,6 +118,7 @@ impl Worker {
             reports: Cell::new(false),
             tag: TagMatching::default(),
             shown_keys: RefCell::default(),
+            used: Used::of(&context),
             early: Early::default(),
             am: ActiveMessages::new(params.am_alignment, bcopy_max),
             requests,
@@ -219,6 +221,9 @@ impl Worker {
 
     /// `ucp_worker_destroy`: closes what is left and lets go of everything.
     pub fn destroy(self: Rc<Self>) {
+        if let Some(used) = &self.used {
+            used.tell();
+        }
         let endpoints: Vec<_> = self.endpoints.borrow().values().cloned().collect();
         for ep in endpoints {
             // A client or server learns that its peer has gone.

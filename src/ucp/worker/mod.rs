@@ -43,8 +43,10 @@ use crate::ucp::context::{Context, OpenIface};
 use crate::ucp::ep::{Endpoint, EpConfig, EpOptions, Waiting, Wired};
 use crate::ucp::failover::Links;
 use crate::ucp::mem::Memory;
+use crate::ucp::print::used::Used;
 use crate::ucp::proto::key::Counts;
 use crate::ucp::request::{Callback, ReqRef, RequestPool, TagInfo};
+use crate::ucp::select::SendClass;
 use crate::ucp::tag::TagMatching;
 use crate::ucp::wireup::attempts::KnownWays;
 use crate::ucp::wireup::sockaddr::SockaddrWireup;
@@ -66,6 +68,8 @@ pub struct ReqOptions {
     pub force_immediate: bool,
     /// `UCP_OP_ATTR_FLAG_FAST_CMPL`
     pub fast_completion: bool,
+    /// `UCP_OP_ATTR_FLAG_MULTI_SEND`
+    pub multi: bool,
     /// Type of the buffer's memory, if the user says it.
     pub memory: MemoryType,
 }
@@ -79,7 +83,19 @@ impl Default for ReqOptions {
             must_have_request: false,
             force_immediate: false,
             fast_completion: false,
+            multi: false,
             memory: MemoryType::UNKNOWN,
+        }
+    }
+}
+
+impl ReqOptions {
+    /// What the sender said about the send.
+    pub fn class(&self) -> SendClass {
+        match (self.fast_completion, self.multi) {
+            (true, _) => SendClass::FastCompletion,
+            (false, true) => SendClass::Multi,
+            (false, false) => SendClass::Normal,
         }
     }
 }
@@ -122,6 +138,8 @@ pub struct Worker {
     pub tag: TagMatching,
     /// Kinds of endpoints and keys whose tables of protocols were printed.
     pub shown_keys: RefCell<HashSet<(usize, usize)>>,
+    /// Which protocols are used, where the user wants to know.
+    pub used: Option<Box<Used>>,
     /// Of messages whose first fragment is to come.
     pub early: Early,
     pub am: ActiveMessages,

@@ -39,7 +39,8 @@ impl Tally {
             .set(self.duplicates.get() + counts.duplicates);
     }
 
-    fn text(&self, worker: &Worker) -> String {
+    /// Lines in the form of `UCX_STATS`.
+    pub(in crate::ucp) fn text(&self, worker: &Worker) -> String {
         let mut out = String::new();
         let host = crate::ucs::log::host_name();
         let _ = writeln!(out, "{host}:{}:", std::process::id());

@@ -158,6 +158,31 @@ fn listings_have_the_known_form() {
     assert!(all.contains("# alias of:  UCX_MAX_EAGER_RAILS\n#\nUCX_MAX_EAGER_LANES=1\n"));
 }
 
+/// What no other UCX has is explained where users look: in the listing, and in the README.
+#[test]
+fn what_only_we_have_is_documented() {
+    let config = read(&[]).expect("valid");
+    let flags = Print(Print::CONFIG | Print::HEADER | Print::DOC);
+    let all = print_all(&config, PREFIX, flags, None);
+    let readme = include_str!("../../../README.md");
+    let ours = ["UCX_FAILOVER_", "UCX_FAULT_"];
+    let mut found = 0;
+    for line in all.lines() {
+        if let Some((name, _)) = line.split_once('=')
+            && ours.iter().any(|prefix| name.starts_with(prefix))
+        {
+            found += 1;
+            assert!(readme.contains(&format!("`{name}`")), "{name}");
+        }
+    }
+    assert_eq!(found, 13);
+    assert!(all.contains(
+        "\n# A dead lane is tried again after this.\n\
+         # \n#\n# syntax:    time value: <number>[m|s|ms|us|ns], \"inf\", or \"auto\"\n#\n\
+         UCX_FAILOVER_RECOVERY_INTERVAL=1000000.00us\n"
+    ));
+}
+
 proptest! {
     #[test]
     fn no_bytes_panic(data in proptest::collection::vec(any::<u8>(), 0..200)) {

@@ -202,6 +202,8 @@ fn a_put_that_fails_goes_on_by_another_lane() {
                     assert_eq!(ends, (Ok(()), Ok(())), "{fault} {scheme} {nth} {round}");
                 }
                 assert_eq!(pair.to_b.failure(), None);
+                let gone_on = pair.a.tally.as_messages.get() + pair.a.tally.restarts.get();
+                assert!(gone_on != 0, "{fault} {scheme} {nth}: not counted");
                 pair.end();
             }
         }
@@ -328,6 +330,7 @@ fn what_no_lane_can_take_over_is_aborted() {
     assert_eq!(pair.wait(sent), Err(Error::ConnectionReset));
     assert_eq!(pair.wait(received), Err(Error::ConnectionReset));
     assert_eq!(pair.to_b.failure(), None);
+    assert_eq!(pair.a.tally.given_up.get(), 1);
     pair.end();
 }
 

@@ -1,6 +1,7 @@
 //! Every scheme over every kind of lane, ends in every stage, and lanes that fail.
 
 mod ends;
+mod rails;
 
 use core::ffi::c_void;
 use std::rc::Rc;

@@ -133,22 +133,52 @@ def recovery(table, options):
         table.row(what, times, [1.0], "s", False, 1.0)
 
 
+COSTS = [("latency 8 B", "lat", "tag_lat", 8, 20000), ("bandwidth 1 MiB", "bw", "tag_bw", M, 3000)]
+MODES = {"with": {"UCX_FAILOVER_ENABLE": "y"}, "without": {}}
+
+
 def cost(table, options, perftest, alternate):
-    """Failover against no error handling, over one interface."""
-    for name, kind, test, size, count in (("latency 8 B", "lat", "tag_lat", 8, 20000), ("bandwidth 1 MiB", "bw", "tag_bw", M, 3000)):
-        what = f"tcp FAILOVER against none, {name}"
-        if options.cases not in what:
-            continue
-        sides = {"with": {"UCX_FAILOVER_ENABLE": "y"}, "without": {}}
-        measure = lambda more: perftest(options.ours, "tcp", test, size, count, kind, more={"UCX_NET_DEVICES": "lo", **more})  # noqa: B023, E731
-        got = alternate(options.rounds, sides, measure)
-        table.row(what, got["with"], got["without"], "us" if kind == "lat" else "MB/s", kind == "bw", 0.95)
+    """Failover against no error handling: over one interface, and on shared memory, where nothing is done for it."""
+    for tls, bar in (("tcp", 0.95), ("sm", 0.97)):
+        for name, kind, test, size, count in COSTS if tls in options.tls.split(",") else ():
+            what = f"{tls} FAILOVER against none, {name}"
+            if options.cases not in what:
+                continue
+            n = count if tls == "tcp" else 10 * count
+            devices = {"UCX_NET_DEVICES": "lo"} if tls == "tcp" else {}
+            measure = lambda more: perftest(options.ours, tls, test, size, n, kind, more={**devices, **more})  # noqa: B023, E731
+            got = alternate(options.rounds, MODES, measure)
+            table.row(what, got["with"], got["without"], "us" if kind == "lat" else "MB/s", kind == "bw", bar)
+
+
+def instructions(lib, size, more):
+    """Instructions of the library in 200 sends by shared memory, one at a time: the same in every run."""
+    env = where.environ(lib, "sm", UCX_WARN_UNUSED_ENV_VARS="n", **more)
+    server = subprocess.Popen([where.PERFTEST, "-p", "13457"], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        time.sleep(0.5)
+        client = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=ucp_tag_send_nbx", where.PERFTEST, "-p", "13457",
+                  "127.0.0.1", "-f", "-t", "tag_lat", "-s", str(size), "-n", "200", "-w", "2"]
+        said = subprocess.run(client, env=env, capture_output=True, text=True, timeout=60).stderr
+        return int(re.search(r"Collected : (\d+)", said)[1])
+    except (TypeError, subprocess.TimeoutExpired):
+        return None
+    finally:
+        end([server])
+
+
+def instructions_of_sends(table, options):
+    for size in (8, M) if "sm" in options.tls.split(",") else ():
+        what = f"sm FAILOVER against none, sends of {size} B"
+        if options.cases in what:
+            got = [[n for n in (instructions(options.ours, size, MODES[side]),) if n] for side in ("with", "without")]
+            table.row(what, *got, "ins", False, 0.999)
 
 
 def all_rows(table, options, perftest, alternate):
+    cost(table, options, perftest, alternate)
+    instructions_of_sends(table, options)
     if "tcp" not in options.tls.split(","):
         return
-    cost(table, options, perftest, alternate)
     two_rails(table, options)
     recovery(table, options)
-

@@ -10,6 +10,8 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 #[derive(Debug)]
 pub struct Doorbell {
     pipe: File,
+    /// The end for writing, where one descriptor can't do both.
+    write: Option<File>,
 }
 
 impl Doorbell {
@@ -20,10 +22,26 @@ impl Doorbell {
             return Err(io::Error::last_os_error());
         }
         // SAFETY: fresh descriptors that nobody else knows.
-        let [read, _write] = ends.map(|fd| unsafe { File::from_raw_fd(fd) });
+        let [read, write] = ends.map(|fd| unsafe { File::from_raw_fd(fd) });
         // One descriptor for both directions: no end of file while it is open, and one less.
-        let pipe = open(&format!("/proc/self/fd/{}", read.as_raw_fd()))?;
-        Ok(Doorbell { pipe })
+        match open(&format!("/proc/self/fd/{}", read.as_raw_fd())) {
+            Ok(pipe) => Ok(Doorbell { pipe, write: None }),
+            Err(_) => Doorbell::of_two(read, write),
+        }
+    }
+
+    /// Without /proc. Others that have it can ring all the same.
+    fn of_two(read: File, write: File) -> io::Result<Doorbell> {
+        for end in [&read, &write] {
+            // SAFETY: no pointers.
+            if unsafe { libc::fcntl(end.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) } < 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(Doorbell {
+            pipe: read,
+            write: Some(write),
+        })
     }
 
     /// The doorbell that process `pid` has as its descriptor `fd`.
@@ -35,7 +53,7 @@ impl Doorbell {
         if !pipe.metadata()?.file_type().is_fifo() {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        Ok(Doorbell { pipe })
+        Ok(Doorbell { pipe, write: None })
     }
 
     /// The descriptor to poll for reading.
@@ -51,7 +69,7 @@ impl Doorbell {
     /// Makes it readable. A full pipe is readable already, and if the reader is gone nobody
     /// needs to know.
     pub fn ring(&self) {
-        let _ = (&self.pipe).write(&[1]);
+        let _ = self.write.as_ref().unwrap_or(&self.pipe).write(&[1]);
     }
 
     /// Takes back all rings.
@@ -80,6 +98,26 @@ mod tests {
         let bell = Doorbell::new().expect("pipe");
         let other = Doorbell::of_process(std::process::id(), bell.fd()).expect("open");
         assert_eq!(other.inode(), bell.inode());
+        rings(&bell, &other);
+    }
+
+    #[test]
+    fn rings_without_proc() {
+        let bell = Doorbell::new().expect("pipe");
+        assert!(bell.write.is_none());
+        let mut ends = [-1; 2];
+        // SAFETY: room for two descriptors.
+        assert_eq!(unsafe { libc::pipe(ends.as_mut_ptr()) }, 0);
+        // SAFETY: fresh descriptors that nobody else knows.
+        let [read, write] = ends.map(|fd| unsafe { File::from_raw_fd(fd) });
+        let bell = Doorbell::of_two(read, write).expect("a bell");
+        rings(&bell, &bell);
+        // A peer that has /proc.
+        let other = Doorbell::of_process(std::process::id(), bell.fd()).expect("open");
+        rings(&bell, &other);
+    }
+
+    fn rings(bell: &Doorbell, other: &Doorbell) {
         bell.clear();
         for _ in 0..100_000 {
             other.ring();

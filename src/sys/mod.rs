@@ -18,6 +18,7 @@ pub mod pidfd;
 pub mod poll;
 pub mod process;
 pub mod shm;
+pub mod sockbuf;
 pub mod stdio;
 pub mod vmcopy;
 

@@ -239,7 +239,7 @@ pub fn on_middle(worker: &Worker, bytes: &[u8]) -> Option<()> {
     let is_known = worker.am.assemblies.borrow().contains_key(&middle.identity);
     match is_known {
         true => fragment(worker, middle.identity, offset, data),
-        false => worker.early.keep(&middle, data),
+        false => worker.keep_early(&middle, data),
     }
 }
 

@@ -339,7 +339,7 @@ pub fn on_middle(worker: &Worker, data: &[u8]) -> Option<()> {
     let target = worker.tag.fragments.borrow().get(&middle.identity).copied();
     match target {
         Some(target) => fragment(worker, target, middle.identity, offset, payload),
-        None => worker.early.keep(&middle, payload),
+        None => worker.keep_early(&middle, payload),
     }
 }
 

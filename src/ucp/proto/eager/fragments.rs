@@ -24,6 +24,10 @@ pub fn piece_len(left: usize, room: usize) -> usize {
     }
 }
 
+/// So many bytes of a message go by other lanes for each that its own lane has taken, at most. What comes
+/// there before the first fragment is so bounded by what that lane can hold.
+pub const AHEAD: usize = 16;
+
 /// How far an attempt has come.
 #[derive(Default)]
 pub struct Attempt {
@@ -61,7 +65,8 @@ impl Attempt {
 
 /// Posts the fragment of `buf` that begins at `offset`, by the lane for messages or one that shares
 /// fragments with it: the one that is done with it first. The first fragment of a message, which
-/// has its place among others, never goes here. `taken`: bytes that each rail has taken.
+/// has its place among others, never goes here. `taken`: bytes that each rail has taken. Lanes far
+/// faster than that for messages wait for it ([`AHEAD`]).
 pub fn send_middle(
     ep: &Endpoint,
     id: u8,
@@ -86,12 +91,18 @@ pub fn send_middle(
     }
     let rails = &config.eager_rails;
     taken.resize(rails.len(), 0);
+    let is_own = |rail: &AmRail| rail.index == config.lanes.am;
+    let others = rails.iter().zip(&*taken).filter(|(rail, _)| !is_own(rail));
+    let others: usize = others.map(|(_, taken)| *taken).sum();
     for index in AmRail::order(rails, taken, |rail| rail.bcopy_max) {
         let rail = rails.get(index);
         let lane = rail.and_then(|rail| ep.lanes().get(usize::from(rail.index)));
         let (Some(rail), Some(lane)) = (rail, lane) else {
             continue;
         };
+        if !is_own(rail) && !may_go_ahead(offset, others, rail.bcopy_max) {
+            continue;
+        }
         if let Some(n) = by(&**lane, rail.bcopy_max)? {
             if let Some(taken) = taken.get_mut(index) {
                 *taken += n;
@@ -99,7 +110,16 @@ pub fn send_middle(
             return Ok(Some(n));
         }
     }
-    Ok(None)
+    if rails.iter().any(is_own) {
+        return Ok(None);
+    }
+    by(ep.am_lane(), config.bcopy_max)
+}
+
+/// Whether a piece of up to `room` bytes may go by another lane than the message's own, when lanes have
+/// taken `offset` bytes, others than its own `others` of these.
+fn may_go_ahead(offset: usize, others: usize, room: usize) -> bool {
+    others.saturating_add(room) <= offset.saturating_sub(others).saturating_mul(AHEAD)
 }
 
 /// Posts `header` and up to `len` bytes of `buf` from `offset` on as one active message. Returns
@@ -146,4 +166,25 @@ pub fn send_piece_by(
         return Err(Error::InvalidParam);
     }
     Ok(Some(packed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_keep_within_reach_of_the_messages_own() {
+        const ROOM: usize = 8192;
+        // Nothing of the message is in its own lane.
+        assert!(!may_go_ahead(0, 0, ROOM));
+        // Own lane full since the first fragment.
+        let mut others = 0;
+        while may_go_ahead(ROOM + others, others, ROOM) {
+            others += ROOM;
+        }
+        assert_eq!(others, AHEAD * ROOM);
+        // Shares of 16 lanes that are alike.
+        assert!(may_go_ahead(16 * ROOM, 15 * ROOM, ROOM));
+        assert!(!may_go_ahead(usize::MAX, usize::MAX - 1, ROOM));
+    }
 }

@@ -3,7 +3,7 @@
 mod fragments;
 mod zcopy;
 
-pub use fragments::{Attempt, piece_len, send_middle, send_piece, send_piece_by};
+pub use fragments::{AHEAD, Attempt, piece_len, send_middle, send_piece, send_piece_by};
 pub use zcopy::EagerZcopy;
 
 use std::rc::Rc;

@@ -33,8 +33,8 @@ impl Worker {
     /// `with_id`: the server is told our client id.
     ///
     /// # Errors
-    /// As [`CmConn::connect`]; `BufferTooSmall` if the worker's address is longer than what may be
-    /// sent. A server that refuses makes the endpoint fail later.
+    /// As [`CmConn::connect`]. A server that refuses makes the endpoint fail later, and so does a
+    /// worker address that is longer than what may be sent (`BufferTooSmall`), as in UCX.
     pub fn connect_to(
         self: &Rc<Self>,
         remote: SocketAddr,
@@ -51,6 +51,10 @@ impl Worker {
         let ep = Endpoint::unwired(self, conn, options, &remote.to_string())?;
         match self.cm.connect(self, ep.token(), hello, remote, local) {
             Ok(local) => ep.set_sockaddrs(local, remote),
+            Err(Error::BufferTooSmall) => {
+                ep.set_sockaddrs(local, remote);
+                ep.fail(Error::BufferTooSmall);
+            }
             Err(error) => {
                 self.forget_endpoint(&ep);
                 return Err(error);

@@ -1,7 +1,8 @@
 /* A peer that is stopped, and one that only computes: with nothing under way, with messages that it doesn't read, and
  * in the middle of large ones. However long that takes, nobody is told that it is dead; then everything arrives.
- * The times after which a silent host would be lost are much shorter than the pause.
- * usage: busy [SECONDS] */
+ * The times after which a silent host would be lost are much shorter than the pause, or (`default`) those that users
+ * have who set nothing.
+ * usage: busy [SECONDS [default]] */
 #include "inside.h"
 #include "pair.h"
 #include <signal.h>
@@ -75,10 +76,13 @@ static void the_case(int computes, int loaded, double pause)
 int main(int argc, char **argv)
 {
     double pause = argc > 1 ? atof(argv[1]) : 4;
-    setenv("UCX_KEEPALIVE_INTERVAL", "100ms", 1);
-    setenv("UCX_TCP_KEEPIDLE", "1s", 1);
-    setenv("UCX_TCP_KEEPINTVL", "1s", 1);
-    setenv("UCX_TCP_KEEPCNT", "2", 1);
+    patience += pause;
+    if (argc < 3) {
+        setenv("UCX_KEEPALIVE_INTERVAL", "100ms", 1);
+        setenv("UCX_TCP_KEEPIDLE", "1s", 1);
+        setenv("UCX_TCP_KEEPINTVL", "1s", 1);
+        setenv("UCX_TCP_KEEPCNT", "2", 1);
+    }
     out = malloc(LARGE);
     in = malloc(LARGE);
     fill(out, LARGE, 5);

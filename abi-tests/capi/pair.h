@@ -53,10 +53,12 @@ __attribute__((unused)) static void take_either(int from, void *p, size_t n, int
     }
 }
 
+static double patience __attribute__((unused)) = 60; /* seconds; the clock goes on while a process is stopped */
+
 /* As `finished`, but leaves the processor to others: there may be fewer of them than processes. */
 __attribute__((unused)) static ucs_status_t settled(ucs_status_ptr_t r)
 {
-    double end = now() + 60;
+    double end = now() + patience;
     while (UCS_PTR_IS_PTR(r) && ucp_request_check_status(r) == UCS_INPROGRESS) {
         if (!ucp_worker_progress(A.w)) sched_yield();
         if (now() > end) DIE("nothing happens any more");

@@ -38,9 +38,9 @@ def program(ctx, name, headers):
     return ctx.compiled(os.path.join(SOURCES, f"{name}.c"), "cc", *flags)
 
 
-def output(ctx, binary, lib, tls, arguments, more):
+def output(ctx, binary, lib, tls, arguments, more, limit=LIMIT):
     env = where.environ(lib, tls, **{"UCX_LOG_FILE": "stderr", **more})
-    r = ctx.run([binary, *arguments], env, LIMIT)
+    r = ctx.run([binary, *arguments], env, limit)
     lines = r.out.splitlines()
     mapped = {line.split()[1] for line in lines if line.startswith("MAPS ")}
     said = [line for line in lines if not line.startswith(("MAPS ", "["))]
@@ -108,12 +108,12 @@ def body_for(name, arguments=(), more=None, ours_more=None, ways=EVERY_WAY):
     return body
 
 
-def alone(name, arguments=(), more=None):
+def alone(name, arguments=(), more=None, limit=LIMIT):
     """On our libraries only: the program itself says when something is wrong."""
     def body(ctx, tls):
         if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
             raise Skip("genuine UCX fails here")
-        said = output(ctx, program(ctx, name, "1.22.0"), ctx.lib, tls, list(arguments), more or {})
+        said = output(ctx, program(ctx, name, "1.22.0"), ctx.lib, tls, list(arguments), more or {}, limit)
         bad = [line for line in said if "WRONG" in line or "MISCOUNTED" in line]
         if bad:
             raise Failure("; ".join(bad))
@@ -444,7 +444,14 @@ def tests():
     found += over_both("capi last_words", alone("last_words"))
     found += over_both("capi named", named)
     found += over_both("capi busy", alone("busy", ["4"]))
-    found += over_all("capi busy, long", alone("busy", ["90"]), smoke=False)
+    found += over_all("capi busy, long", alone("busy", ["90"], limit=240), smoke=False)
+    found += over_all("capi busy, three minutes, settings of a user who set nothing", alone("busy", ["180", "default"], limit=330),
+                      smoke=False)
+    found.append(Test("capi close_status", "tcp", body_for("close_status")))
+    found.append(Test("capi close_status", "sm", alone("close_status")))
+    found.append(Test("capi private_data", "tcp", body_for("private_data")))
+    found.append(Test("capi private_data, the server's limit too", "tcp", alone("private_data", ["server"])))
+    found += [Test("capi noproc", tls, silent("noproc", [])) for tls in ("tcp", "both")]
     found.append(Test("capi, every function", None, nothing_left_out))
     found += over_both("capi heard", alone("heard", more={"UCX_KEEPALIVE_INTERVAL": "inf"}))
     found += over_both("capi last_words, 1 GiB", alone("last_words", [str(1 << 30)]), smoke=False)

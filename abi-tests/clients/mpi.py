@@ -79,6 +79,8 @@ def tests():
         windows = over_both if mpi is MPICHS[0] else over_all
         found += windows(f"{mpi.name} window 4 ranks", c_program(mpi, "window.c", 4, **more))
         found += over_both(f"{mpi.name} window 4 ranks, long", c_program(mpi, "window.c", 4, "6", **more), smoke=False)
+        if mpi in (OPENMPI, MPICHS[0]):
+            found += over_both(f"{mpi.name} last_send", c_program(mpi, "last_send.c", 2))
     by_name = c_program(OPENMPI, "p2p.c", 2, tls="tcp", devices="lo")
     found += [t for t in over_both("openmpi-4.1.4 p2p chosen by tcp/lo", by_name) if t.tls == "tcp"]
     found += over_both("netpipe", netpipe(False))

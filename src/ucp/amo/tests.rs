@@ -139,7 +139,7 @@ fn messages_of_two_origins_count_exactly() {
             assert_eq!(pair.wait_with(op, progress), Ok(()));
         }
         for pair in [&one, &two] {
-            let flush = pair.to_b.flush(&ReqOptions::default(), false);
+            let flush = pair.to_b.flush(&ReqOptions::default());
             assert_eq!(pair.wait_with(flush, progress), Ok(()));
         }
         assert_eq!(region.word(0), 2 * COUNT as u64);

@@ -11,7 +11,8 @@ use crate::uct::{Lease, Which};
 
 impl Endpoint {
     /// `ucp_ep_close_nbx`: at once with `force`, else after a flush. The handle is the user's no
-    /// more from here on.
+    /// more from here on. Without `force`, an endpoint that has failed, or fails meanwhile, gives its
+    /// failure.
     pub fn close(self: &Rc<Self>, options: &ReqOptions, force: bool) -> Result<Posted> {
         self.set_owned(false);
         self.lent.set(false);
@@ -30,7 +31,7 @@ impl Endpoint {
             self.close_now();
             return Ok(Posted::Now(Ok(()), TagInfo::default()));
         }
-        self.flush(options, true)
+        self.flush_and_close(options)
     }
 
     /// The peer has closed its end and no user holds this one.

@@ -5,21 +5,19 @@ use std::rc::Rc;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::config::proto_params;
 use super::rails::lane_token;
-use super::{AmRail, Endpoint, EpConfig, EpOptions, ErrorMode, Queue, RailInfo, Wired};
+use super::shares::{Most, is_set, lane_ratio};
+use super::wired::wired;
+use super::{Endpoint, EpOptions, ErrorMode, Queue, Wired};
 use crate::ucp::address::WorkerAddress;
-use crate::ucp::context::{Context, Features, RscIndex};
-use crate::ucp::failover::{self, Overhead, Reliable};
-use crate::ucp::print;
-use crate::ucp::select::{
-    self, Candidate, DevicePolicy, LaneIdx, Lanes, LocalTl, ProtoParams, Requirements, cost,
-};
+use crate::ucp::context::{Features, RscIndex};
+use crate::ucp::failover::{self, Reliable};
+use crate::ucp::select::{self, Candidate, LaneIdx, Lanes, LocalTl, Requirements, cost};
 use crate::ucp::wire::Origin;
 use crate::ucp::wireup::attempts::{Attempts, Opened, Way, Ways};
 use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Result};
-use crate::uct::{self, DeviceKind, IfaceAttr, IfaceCaps};
+use crate::uct::{self, DeviceKind};
 
 impl Endpoint {
     /// An endpoint that has the number `conn` here, to the peer's endpoint `peer`.
@@ -272,7 +270,6 @@ fn numbered_lanes(
     choose(&failover).map(Some)
 }
 
-/// The same as the ways that they take, best first.
 /// The ways to a peer that numbers its messages, best first.
 pub(in crate::ucp) fn ways(worker: &Worker, address: &WorkerAddress<'_>) -> Vec<failover::Way> {
     match numbered_lanes(worker, address, &EpOptions::default(), true) {
@@ -414,45 +411,6 @@ fn requirements(worker: &Worker, options: &EpOptions) -> Requirements {
     }
 }
 
-fn is_set(context: &Context, name: &str) -> bool {
-    context.config.get(name).is_some()
-}
-
-/// How much slower than the fastest a lane may be that shares with it. `None`: as much as the user
-/// wants, who has said how many are to be used.
-fn lane_ratio(context: &Context) -> Option<f64> {
-    let counts = is_set(context, "MAX_RNDV_RAILS") || is_set(context, "MAX_EAGER_RAILS");
-    let ratio = || context.config.double("MULTI_LANE_MAX_RATIO");
-    (is_set(context, "MULTI_LANE_MAX_RATIO") || !counts).then(ratio)
-}
-
-/// Most lanes that share an operation.
-struct Most {
-    rndv: usize,
-    eager: usize,
-    /// Puts; as many as a rendezvous where the user doesn't say.
-    rma: usize,
-}
-
-impl Most {
-    fn of(context: &Context) -> Most {
-        let most = |name: &str| (context.config.uint(name) as usize).max(1);
-        let rndv = most("MAX_RNDV_RAILS");
-        Most {
-            rndv,
-            eager: most("MAX_EAGER_RAILS"),
-            rma: match is_set(context, "MAX_RMA_RAILS") {
-                true => most("MAX_RMA_RAILS"),
-                false => rndv,
-            },
-        }
-    }
-
-    fn lanes(&self) -> usize {
-        self.rndv.max(self.eager).max(self.rma)
-    }
-}
-
 /// `ways`: others for active messages. An error comes with the way that can't be opened.
 fn open(
     worker: &Rc<Worker>,
@@ -493,116 +451,4 @@ fn open(
         }
     }
     wired(worker, address, chosen, lanes, attempts).map_err(|error| (None, error))
-}
-
-/// Lanes share large transfers.
-fn share<'a>(
-    config: &mut EpConfig,
-    chosen: &Lanes,
-    most: &Most,
-    attr: impl Fn(u8) -> Option<&'a IfaceAttr>,
-) {
-    let lanes: SmallVec<[(u8, &IfaceAttr, f64); 4]> = chosen
-        .am_bw
-        .iter()
-        .filter_map(|lane| {
-            let attr = attr(*lane)?;
-            Some((*lane, attr, cost::bandwidth(&attr.perf, 1)))
-        })
-        .collect();
-    let several = |most: usize| match lanes.iter().take(most).len() {
-        0 | 1 => SmallVec::new(),
-        n => AmRail::all(lanes.iter().take(n).copied()),
-    };
-    config.rails = lanes.len().min(most.rndv).max(1);
-    config.am_rails = several(most.rndv);
-    config.eager_rails = several(most.eager);
-    let keyed = |attr: &IfaceAttr| attr.caps.contains(IfaceCaps::PUT_KEYED);
-    let rails = lanes.iter().filter(|(_, attr, _)| keyed(attr));
-    let rails = rails.map(|(lane, attr, _)| RailInfo::new(*lane, attr, chosen.am));
-    config.rma_rails = rails.clone().take(most.rma).count().max(1);
-    // What the kernel writes by goes first.
-    config.put_rails.retain(|rail| !rail.keyed);
-    let room = most
-        .rndv
-        .max(most.rma)
-        .saturating_sub(config.put_rails.len());
-    config.put_rails.extend(rails.take(room));
-}
-
-/// What follows from the lanes.
-fn wired(
-    worker: &Rc<Worker>,
-    address: &WorkerAddress<'_>,
-    chosen: &Lanes,
-    lanes: SmallVec<[Rc<dyn uct::Ep>; 1]>,
-    attempts: Option<Rc<Attempts>>,
-) -> Result<Wired> {
-    let attr = |lane: u8| -> Option<&IfaceAttr> {
-        let local = chosen.all.get(usize::from(lane))?.local;
-        Some(worker.ifaces().get(usize::from(local))?.iface.attr())
-    };
-    let am_attr = attr(chosen.am).ok_or(Error::NoDevice)?;
-    let limits = if chosen.numbered {
-        let all: SmallVec<[IfaceAttr; 4]> = chosen
-            .am_bw
-            .iter()
-            .filter_map(|lane| attr(*lane).copied())
-            .collect();
-        Overhead::limits(&all)
-    } else {
-        None
-    };
-    let am_attr = limits.as_ref().unwrap_or(am_attr);
-    let am_local = chosen
-        .all
-        .get(usize::from(chosen.am))
-        .map_or(0, |spec| spec.local);
-    let intra = worker.is_intra_node(am_local);
-    let fetch_attr = chosen.rndv_get.and_then(attr);
-    let put_attr = chosen.rndv_put.and_then(attr);
-
-    let context = worker.context();
-    let known = worker.config_count();
-    let params = || ProtoParams {
-        rndv_get: fetch_attr,
-        rndv_put: put_attr,
-        ..proto_params(context, am_attr, intra)
-    };
-    let config = worker.ep_config(chosen, || {
-        let params = params();
-        let mut config = EpConfig::new(chosen.clone(), am_attr, fetch_attr, put_attr, &params);
-        if worker.used.is_some() {
-            // All that is posted is counted.
-            config.fast_max = -1;
-        }
-        let device_attr = chosen.device.and_then(attr);
-        config.rndv.device = DevicePolicy::new(&context.config, device_attr, &params, intra);
-        if chosen.numbered {
-            let most = context.config.uint("MAX_RNDV_RAILS") as usize;
-            config.rails = chosen.am_bw.len().min(most).max(1);
-            config.rma_rails = chosen.am_bw.len().min(Most::of(context).rma).max(1);
-            let bandwidth = |lane: &u8| Some((*lane, cost::bandwidth(&attr(*lane)?.perf, 1)));
-            config.numbered = chosen.am_bw.iter().filter_map(bandwidth).collect();
-            config.numbered_eager = Most::of(context).eager;
-            config.put_rails = RailInfo::numbered(chosen.am, am_attr).into_iter().collect();
-        } else if chosen.am_bw.len() > 1 {
-            share(&mut config, chosen, &Most::of(context), attr);
-        }
-        config
-    });
-    if worker.config_count() != known {
-        print::proto_info(&print::EpInfo {
-            context,
-            peer_name: address.peer_name(),
-            lanes: chosen,
-            cfg_index: known,
-            scope: print::Scope::of(context, chosen),
-            protocols: Some(params()),
-            config: Some(&config),
-        });
-    }
-    let am = lanes.get(usize::from(chosen.am)).cloned();
-    let am = am.ok_or(Error::NoDevice)?;
-    Ok(Wired::new(am, config, lanes, attempts))
 }

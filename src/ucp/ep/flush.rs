@@ -105,18 +105,26 @@ impl Endpoint {
         }
     }
 
-    /// `ucp_ep_flush_nbx`; with `close`, the endpoint is closed at its end.
-    pub fn flush(self: &Rc<Self>, options: &ReqOptions, close: bool) -> Result<Posted> {
-        if let Some(error) = self.failed.get().filter(|_| !close) {
-            return Err(error);
-        }
+    /// `ucp_ep_flush_nbx`.
+    pub fn flush(self: &Rc<Self>, options: &ReqOptions) -> Result<Posted> {
+        self.check_usable()?;
         self.worker.acknowledge_all();
-        if !close && self.has_nothing_to_flush() {
+        if self.has_nothing_to_flush() {
             self.worker.serve_peers();
             return self.worker.now(options, Ok(()), TagInfo::default(), 0);
         }
+        self.flush_as(options, Then::Nothing)
+    }
+
+    /// The end of an endpoint that is not closed by force.
+    pub(super) fn flush_and_close(self: &Rc<Self>, options: &ReqOptions) -> Result<Posted> {
+        self.worker.acknowledge_all();
+        self.flush_as(options, Then::Close)
+    }
+
+    fn flush_as(self: &Rc<Self>, options: &ReqOptions, then: Then) -> Result<Posted> {
         let req = self.worker.new_request(options)?;
-        self.begin_flush(req, if close { Then::Close } else { Then::Nothing });
+        self.begin_flush(req, then);
         self.worker.settle(req, options)
     }
 
@@ -234,9 +242,9 @@ impl Endpoint {
             // Operations that the failure has ended were counted like others.
             Then::Nothing => self.worker.finish(req, result.and(self.check_usable())),
             Then::Close => {
+                let result = self.check_usable();
                 self.close_now();
-                // A close has done its work whatever became of the ways to the peer.
-                self.worker.finish(req, Ok(()));
+                self.worker.finish(req, result);
             }
             Then::Tell(parent) => {
                 self.worker.finish(req, result);

@@ -8,6 +8,7 @@ pub mod flush;
 mod pending;
 mod perf;
 pub mod rails;
+mod shares;
 mod wired;
 
 use core::cell::{Cell, OnceCell, RefCell};

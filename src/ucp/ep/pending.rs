@@ -188,7 +188,7 @@ impl Endpoint {
             return;
         }
         if !self.is_blocked() {
-            match self.post_control(&message) {
+            match self.post(&message, false) {
                 Ok(Post::NoResource) => {}
                 Ok(_) => return,
                 Err(error) => return self.fail(error),
@@ -212,25 +212,14 @@ impl Endpoint {
         }
     }
 
-    fn post_control(&self, message: &Message) -> Result<Post> {
-        message.post(self.am_lane())
-    }
-
-    /// The last word of an endpoint that has failed.
-    fn post_last(&self, message: &Message) -> Result<Post> {
-        match self.post_control(message) {
-            Err(error) => match self.am_lane().below() {
-                Some(below) => message.post(&*below),
-                None => Err(error),
-            },
+    /// `last`: the last word of an endpoint that may have failed, which goes by what is left of the lane.
+    fn post(&self, message: &Message, last: bool) -> Result<Post> {
+        let lane = self.am_lane();
+        match message.post(lane) {
+            Err(error) if last => lane
+                .below()
+                .map_or(Err(error), |below| message.post(&*below)),
             posted => posted,
-        }
-    }
-
-    fn post_waiting(&self, message: &Message) -> Result<Post> {
-        match self.failed.get() {
-            Some(_) => self.post_last(message),
-            None => self.post_control(message),
         }
     }
 
@@ -277,7 +266,7 @@ impl Endpoint {
             to: self.remote_worker(),
         };
         let message = Message::new(am::WIREUP, wireup::Wireup::LEN, |w| header.encode(w));
-        if self.is_blocked() || matches!(self.post_last(&message), Ok(Post::NoResource)) {
+        if self.is_blocked() || matches!(self.post(&message, true), Ok(Post::NoResource)) {
             self.push(Pending::Control(message));
         }
     }
@@ -285,7 +274,7 @@ impl Endpoint {
     /// Sends a message although the endpoint has failed or is being closed.
     pub(in crate::ucp) fn send_last(self: &Rc<Self>, message: Message) {
         if self.is_wired()
-            && (self.is_blocked() || matches!(self.post_control(&message), Ok(Post::NoResource)))
+            && (self.is_blocked() || matches!(self.post(&message, false), Ok(Post::NoResource)))
         {
             self.push(Pending::Control(message));
         }
@@ -307,20 +296,22 @@ impl Endpoint {
                     Tried::Gone => continue,
                     Tried::Blocked => Pending::Op(req),
                 },
-                Some(Pending::Control(message)) => match self.post_waiting(&message) {
-                    // A last word to a peer that has died meanwhile.
-                    Ok(Post::NoResource)
-                        if self.failed.get().is_some() && self.check_peer().is_err() =>
-                    {
-                        continue;
+                Some(Pending::Control(message)) => {
+                    match self.post(&message, self.failed.get().is_some()) {
+                        // A last word to a peer that has died meanwhile.
+                        Ok(Post::NoResource)
+                            if self.failed.get().is_some() && self.check_peer().is_err() =>
+                        {
+                            continue;
+                        }
+                        Ok(Post::NoResource) => Pending::Control(message),
+                        Ok(_) => continue,
+                        Err(error) => {
+                            self.fail(error);
+                            continue;
+                        }
                     }
-                    Ok(Post::NoResource) => Pending::Control(message),
-                    Ok(_) => continue,
-                    Err(error) => {
-                        self.fail(error);
-                        continue;
-                    }
-                },
+                }
             };
             self.pending.push_front(tried);
             return false;

@@ -7,10 +7,17 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::EpConfig;
+use super::config::proto_params;
+use super::shares::{Most, share};
+use super::{EpConfig, RailInfo};
+use crate::ucp::address::WorkerAddress;
+use crate::ucp::failover::Overhead;
+use crate::ucp::print;
+use crate::ucp::select::{self, DevicePolicy, ProtoParams, cost};
 use crate::ucp::wireup::attempts::Attempts;
-use crate::ucs::status::Result;
-use crate::uct::{self, Ep, Post};
+use crate::ucp::worker::Worker;
+use crate::ucs::status::{Error, Result};
+use crate::uct::{self, Ep, IfaceAttr, Post};
 
 /// See the module.
 pub struct Wired {
@@ -58,6 +65,83 @@ impl Wired {
             attempts: None,
         }
     }
+}
+
+/// What follows from the lanes.
+pub(super) fn wired(
+    worker: &Rc<Worker>,
+    address: &WorkerAddress<'_>,
+    chosen: &select::Lanes,
+    lanes: Lanes,
+    attempts: Option<Rc<Attempts>>,
+) -> Result<Wired> {
+    let attr = |lane: u8| -> Option<&IfaceAttr> {
+        let local = chosen.all.get(usize::from(lane))?.local;
+        Some(worker.ifaces().get(usize::from(local))?.iface.attr())
+    };
+    let am_attr = attr(chosen.am).ok_or(Error::NoDevice)?;
+    let limits = if chosen.numbered {
+        let all: SmallVec<[IfaceAttr; 4]> = chosen
+            .am_bw
+            .iter()
+            .filter_map(|lane| attr(*lane).copied())
+            .collect();
+        Overhead::limits(&all)
+    } else {
+        None
+    };
+    let am_attr = limits.as_ref().unwrap_or(am_attr);
+    let am_local = chosen
+        .all
+        .get(usize::from(chosen.am))
+        .map_or(0, |spec| spec.local);
+    let intra = worker.is_intra_node(am_local);
+    let fetch_attr = chosen.rndv_get.and_then(attr);
+    let put_attr = chosen.rndv_put.and_then(attr);
+
+    let context = worker.context();
+    let known = worker.config_count();
+    let params = || ProtoParams {
+        rndv_get: fetch_attr,
+        rndv_put: put_attr,
+        ..proto_params(context, am_attr, intra)
+    };
+    let config = worker.ep_config(chosen, || {
+        let params = params();
+        let mut config = EpConfig::new(chosen.clone(), am_attr, fetch_attr, put_attr, &params);
+        if worker.used.is_some() {
+            // All that is posted is counted.
+            config.fast_max = -1;
+        }
+        let device_attr = chosen.device.and_then(attr);
+        config.rndv.device = DevicePolicy::new(&context.config, device_attr, &params, intra);
+        if chosen.numbered {
+            let most = context.config.uint("MAX_RNDV_RAILS") as usize;
+            config.rails = chosen.am_bw.len().min(most).max(1);
+            config.rma_rails = chosen.am_bw.len().min(Most::of(context).rma).max(1);
+            let bandwidth = |lane: &u8| Some((*lane, cost::bandwidth(&attr(*lane)?.perf, 1)));
+            config.numbered = chosen.am_bw.iter().filter_map(bandwidth).collect();
+            config.numbered_eager = Most::of(context).eager;
+            config.put_rails = RailInfo::numbered(chosen.am, am_attr).into_iter().collect();
+        } else if chosen.am_bw.len() > 1 {
+            share(&mut config, chosen, &Most::of(context), attr);
+        }
+        config
+    });
+    if worker.config_count() != known {
+        print::proto_info(&print::EpInfo {
+            context,
+            peer_name: address.peer_name(),
+            lanes: chosen,
+            cfg_index: known,
+            scope: print::Scope::of(context, chosen),
+            protocols: Some(params()),
+            config: Some(&config),
+        });
+    }
+    let am = lanes.get(usize::from(chosen.am)).cloned();
+    let am = am.ok_or(Error::NoDevice)?;
+    Ok(Wired::new(am, config, lanes, attempts))
 }
 
 /// A lane that never has room.

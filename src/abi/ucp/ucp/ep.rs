@@ -304,7 +304,7 @@ pub unsafe extern "C" fn ucp_ep_flush_nbx(
     unsafe {
         convert::status_ptr_of(convert::with_ep(ep, |ep| {
             let (options, _) = convert::options(param, Kind::Send)?;
-            ep.flush(&options, false)
+            ep.flush(&options)
         }))
     }
 }

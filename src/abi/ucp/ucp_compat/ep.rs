@@ -71,7 +71,7 @@ pub unsafe extern "C" fn ucp_ep_flush_nb(
     // SAFETY: a live endpoint.
     unsafe {
         convert::status_ptr_of(convert::with_ep(ep, |ep| {
-            ep.flush(&convert::old_options(callback), false)
+            ep.flush(&convert::old_options(callback))
         }))
     }
 }

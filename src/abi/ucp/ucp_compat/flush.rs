@@ -11,7 +11,7 @@ pub unsafe extern "C" fn ucp_ep_flush(ep: ucp_ep_h) -> ucs_status_t {
     // SAFETY: a live endpoint.
     let flushed = unsafe {
         convert::with_ep(ep, |ep| {
-            let posted = ep.flush(&ReqOptions::default(), false);
+            let posted = ep.flush(&ReqOptions::default());
             Ok(wait(ep.worker(), posted))
         })
     };

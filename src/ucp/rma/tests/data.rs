@@ -212,7 +212,7 @@ fn direct_access_needs_no_target() {
             pair.a.progress();
         };
         assert_eq!(pair.wait_with(pair.put(&data, &region, 0), alone), Ok(()));
-        let flush = pair.to_b.flush(&ReqOptions::default(), false);
+        let flush = pair.to_b.flush(&ReqOptions::default());
         assert_eq!(pair.wait_with(flush, alone), Ok(()));
         assert!(region.read(0, data.len()) == data, "{kind:?}");
         let mut back = vec![0; data.len()];

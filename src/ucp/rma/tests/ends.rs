@@ -128,7 +128,7 @@ fn a_failed_endpoint_ends_everything() {
             pair.get(&mut held, &region, 0),
             pair.put(&[1; 8], &region, 0),
         ];
-        let flush = pair.to_b.flush(&ReqOptions::default(), false);
+        let flush = pair.to_b.flush(&ReqOptions::default());
         pair.to_b.fail(Error::EndpointTimeout);
         for (index, op) in ops.into_iter().chain(held).enumerate() {
             let result = end_of(&pair, op);
@@ -205,7 +205,7 @@ fn the_target_s_endpoint_may_go() {
         let mut back = [0; 8];
         assert_eq!(pair.wait(pair.put(&[2; 8], &region, 0)), Ok(()));
         let get = pair.get(&mut back, &region, 0);
-        let flush = pair.to_b.flush(&ReqOptions::default(), false);
+        let flush = pair.to_b.flush(&ReqOptions::default());
         let closed = to_a.close(&ReqOptions::default(), false);
         assert_eq!(pair.wait(closed), Ok(()));
         assert_eq!(pair.wait(get), Ok(()), "{kind:?}");

@@ -109,7 +109,7 @@ fn flushes_cover_what_is_held() {
         ops.push(pair.put(&data, &region, 0));
         pair.a.fence();
         ops.push(Ok(add(&pair, &region, 0, 1)));
-        let other = pair.to_b.flush(&ReqOptions::default(), false);
+        let other = pair.to_b.flush(&ReqOptions::default());
         let flush = pair.a.flush(&ReqOptions::default());
         pair.a.fence();
         ops.push(Ok(add(&pair, &region, 0, 1)));
@@ -132,7 +132,7 @@ fn flushes_ask_only_for_messages() {
         let pair = Pair::new(kind);
         let region = pair.region(64);
         assert_eq!(pair.wait(pair.put(&[1; 8], &region, 0)), Ok(()));
-        let flush = pair.to_b.flush(&ReqOptions::default(), false);
+        let flush = pair.to_b.flush(&ReqOptions::default());
         assert!(matches!(flush, Ok(Posted::Now(Ok(()), _))), "{kind:?}");
         pair.close();
     }
@@ -144,7 +144,7 @@ fn flushes_ask_only_for_messages() {
         assert_eq!(pair.flush(), Ok(()));
         assert!(pair.to_b.order().is_quiet());
         pair.until(|| {
-            let flush = pair.to_b.flush(&ReqOptions::default(), false);
+            let flush = pair.to_b.flush(&ReqOptions::default());
             matches!(flush, Ok(Posted::Now(Ok(()), _)))
         });
         pair.close();

@@ -159,7 +159,7 @@ impl Pair {
     }
 
     pub fn flush(&self) -> Result<()> {
-        self.wait(self.to_b.flush(&ReqOptions::default(), false))
+        self.wait(self.to_b.flush(&ReqOptions::default()))
     }
 
     pub fn put(&self, data: &[u8], region: &Region, at: usize) -> Result<Posted> {

@@ -177,7 +177,8 @@ impl Pair {
     pub fn close(&self) {
         if self.to_b.is_owned() {
             let closed = self.to_b.close(&ReqOptions::default(), false);
-            self.wait(closed).expect("closed");
+            // One that has failed says so.
+            assert_eq!(self.wait(closed), self.to_b.check_usable());
         }
     }
 }

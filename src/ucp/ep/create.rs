@@ -7,17 +7,17 @@ use smallvec::{SmallVec, smallvec};
 
 use super::rails::lane_token;
 use super::shares::{Most, is_set, lane_ratio};
-use super::wired::wired;
+use super::wired::{Lanes as Open, wired};
 use super::{Endpoint, EpOptions, ErrorMode, Queue, Wired};
 use crate::ucp::address::WorkerAddress;
 use crate::ucp::context::{Features, RscIndex};
 use crate::ucp::failover::{self, Reliable};
 use crate::ucp::select::{self, Candidate, LaneIdx, Lanes, LocalTl, Requirements, cost};
 use crate::ucp::wire::Origin;
-use crate::ucp::wireup::attempts::{Attempts, Opened, Way, Ways};
+use crate::ucp::wireup::attempts::{Attempts, Way, Ways};
 use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Result};
-use crate::uct::{self, DeviceKind};
+use crate::uct::DeviceKind;
 
 impl Endpoint {
     /// An endpoint that has the number `conn` here, to the peer's endpoint `peer`.
@@ -142,13 +142,8 @@ impl Endpoint {
                 rails(address, &lanes),
             )?,
         };
-        wired(
-            worker,
-            address,
-            &lanes,
-            smallvec![link as Rc<dyn uct::Ep>],
-            None,
-        )
+        let am = Attempts::settled(link);
+        wired(worker, address, &lanes, am, smallvec![None])
     }
 
     /// The peer numbers its messages, and this endpoint, made before that was known, doesn't.
@@ -420,11 +415,12 @@ fn open(
     mode: ErrorMode,
     token: u64,
 ) -> core::result::Result<Wired, (Option<Candidate>, Error)> {
-    let mut lanes: SmallVec<[Rc<dyn uct::Ep>; 1]> = SmallVec::new();
-    let mut attempts = None;
+    let mut lanes = Open::new();
+    let mut am = None;
     for (index, spec) in chosen.all.iter().enumerate() {
         let first = (spec.local, spec.remote);
-        let opened = if index == usize::from(chosen.am) {
+        let is_am = index == usize::from(chosen.am);
+        let opened = if is_am {
             // Who handles errors is to hear of the peer's death without sending anything.
             let lazy = mode == ErrorMode::None && !worker.is_intra_node(spec.local);
             let all: Result<Ways> = core::iter::once(&first)
@@ -438,17 +434,16 @@ fn open(
                 .map(|only| Rc::new(vec![only]))
                 .and_then(|only| Attempts::begin(only, false, lane_token(token, index as u8)))
         };
-        match opened.map_err(|error| (Some(first), error))? {
-            Opened::Only(ep, local) => {
-                worker.activate(local);
-                lanes.push(ep);
-            }
-            Opened::First(ep) => {
-                worker.activate(ep.local().unwrap_or(spec.local));
-                lanes.push(ep.clone());
-                attempts = Some(ep);
-            }
+        let (lane, local) = opened.map_err(|error| (Some(first), error))?;
+        worker.activate(local);
+        if is_am {
+            am = Some(lane);
+            lanes.push(None);
+        } else {
+            let lane = lane.into_proven().map_err(|error| (Some(first), error))?;
+            lanes.push(Some(lane));
         }
     }
-    wired(worker, address, chosen, lanes, attempts).map_err(|error| (None, error))
+    let am = am.ok_or((None, Error::NoDevice))?;
+    wired(worker, address, chosen, am, lanes).map_err(|error| (None, error))
 }

@@ -37,7 +37,7 @@ impl Endpoint {
     /// Asks the lane that was chosen for it whether the peer is alive.
     pub fn check_peer(&self) -> Result<()> {
         let lane = self.config().lanes.keepalive.unwrap_or_default();
-        match self.lanes().get(usize::from(lane)) {
+        match self.lane_at(lane) {
             Some(lane) if self.error_mode() == ErrorMode::None => lane.check(),
             Some(lane) => lane.check_host(),
             None => Ok(()),
@@ -100,8 +100,7 @@ impl Endpoint {
     /// A lane has failed. True if another way to the peer is tried instead: nothing has been sent
     /// by the lane yet.
     pub fn try_another_way(&self, error: Error) -> bool {
-        let attempts = self.wired.get().and_then(|wired| wired.attempts.as_ref());
-        let Some(attempts) = attempts.filter(|_| self.failed.get().is_none()) else {
+        let Some(attempts) = self.attempts().filter(|_| self.failed.get().is_none()) else {
             return false;
         };
         let goes_on = attempts.failed(error);

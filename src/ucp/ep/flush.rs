@@ -132,14 +132,14 @@ impl Endpoint {
     pub(in crate::ucp) fn has_nothing_to_flush(&self) -> bool {
         // What was written to mapped memory is visible before what follows the flush.
         atomic::fence(atomic::Ordering::SeqCst);
-        let done = |lane: &Rc<dyn crate::uct::Ep>| matches!(lane.flush(0), Ok(Post::Done));
+        let done = |lane: &dyn crate::uct::Ep| matches!(lane.flush(0), Ok(Post::Done));
         self.is_wired()
             && self.failed.get().is_none()
             && self.one_sided.get() == 0
             && self.order_so_far().is_none_or(|order| order.is_flushed())
             && !self.is_blocked()
             && !self.has_flushes()
-            && self.lanes().iter().all(done)
+            && self.lanes().all(done)
     }
 
     /// A flush on behalf of a flush of the worker.

@@ -5,6 +5,7 @@ pub mod config;
 mod create;
 pub mod error;
 pub mod flush;
+mod later;
 mod pending;
 mod perf;
 pub mod rails;
@@ -31,6 +32,7 @@ use crate::ucp::rma::Order;
 use crate::ucp::select::LaneIdx;
 use crate::ucp::stream::Stream;
 use crate::ucp::wire::{Identity, Origin};
+use crate::ucp::wireup::attempts::Name;
 use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Result};
 use crate::uct;
@@ -118,7 +120,7 @@ pub struct Endpoint {
     rare: OnceCell<Box<Rare>>,
     /// Shared by the endpoints for which nothing was said, and never `None` but while it is looked at.
     options: Cell<Option<Rc<EpOptions>>>,
-    peer_name: Rc<str>,
+    peer_name: Name,
 }
 
 /// What most endpoints never need.
@@ -135,7 +137,7 @@ struct Rare {
 }
 
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Endpoint>() <= 184, "ten thousand endpoints");
+const _: () = assert!(size_of::<Endpoint>() <= 168, "ten thousand endpoints");
 
 impl Endpoint {
     pub fn worker(&self) -> &Rc<Worker> {
@@ -161,11 +163,16 @@ impl Endpoint {
     }
 
     pub fn am_lane(&self) -> &dyn uct::Ep {
-        &*self.wired().am
+        self.wired().am()
     }
 
-    pub fn lanes(&self) -> &[Rc<dyn uct::Ep>] {
+    /// All lanes, in the order of the configuration.
+    pub fn lanes(&self) -> impl Iterator<Item = &dyn uct::Ep> {
         self.wired().lanes()
+    }
+
+    pub fn lane_at(&self, index: LaneIdx) -> Option<&dyn uct::Ep> {
+        self.wired().lane(usize::from(index))
     }
 
     fn rare(&self) -> &Rare {
@@ -192,8 +199,13 @@ impl Endpoint {
         self.rare.get().map(|rare| &rare.stream)
     }
 
+    /// A lane to keep.
     fn lane(&self, index: LaneIdx) -> Option<Rc<dyn uct::Ep>> {
-        self.lanes().get(usize::from(index)).cloned()
+        let later = || {
+            let ep = self.worker.endpoint_by_token(self.token)?;
+            Some(Rc::new(later::AmLane(ep)) as Rc<dyn uct::Ep>)
+        };
+        self.wired().shared(usize::from(index), later)
     }
 
     /// The lane that reads the peer's memory.

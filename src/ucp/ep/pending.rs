@@ -1,13 +1,13 @@
 //! What waits for room on the lane, in order. As long as anything waits, everything later waits
 //! behind it.
 
-use core::cell::RefCell;
+use core::cell::Cell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::Endpoint;
+use super::{Endpoint, Wired};
 use crate::ucp::proto::{Driven, Flight, Op, Stage, amo, rma, rndv};
 use crate::ucp::request::ReqRef;
 use crate::ucp::wire::{Writer, am, wireup};
@@ -60,7 +60,7 @@ impl Message {
 /// What waits. Queues that have run empty lend their memory to the next: few endpoints wait at a time.
 #[derive(Default)]
 pub struct Queue {
-    items: RefCell<Option<Box<Waiting>>>,
+    items: Cell<Option<Box<Waiting>>>,
 }
 
 /// Memory of a queue.
@@ -73,40 +73,41 @@ impl Queue {
 
     #[inline]
     fn is_empty(&self) -> bool {
-        let items = self.items.borrow();
-        items.as_ref().is_none_or(|items| items.0.is_empty())
+        self.with(|items| items.is_empty()).unwrap_or(true)
+    }
+
+    /// Runs `f`, which must not come back here, on what waits, if that has any memory.
+    #[inline]
+    fn with<T>(&self, f: impl FnOnce(&mut VecDeque<Pending>) -> T) -> Option<T> {
+        let mut items = self.items.take()?;
+        let value = f(&mut items.0);
+        self.items.set(Some(items));
+        Some(value)
     }
 
     fn any(&self, is_it: impl Fn(&Pending) -> bool) -> bool {
-        self.items
-            .borrow()
-            .iter()
-            .flat_map(|items| &items.0)
-            .any(is_it)
+        self.with(|items| items.iter().any(is_it)).unwrap_or(false)
     }
 
     fn retain(&self, keep: impl Fn(&Pending) -> bool) {
-        if let Some(items) = &mut *self.items.borrow_mut() {
-            items.0.retain(keep);
-        }
+        self.with(|items| items.retain(keep));
     }
 
     fn push_back(&self, pending: Pending, worker: &Worker) {
-        let mut items = self.items.borrow_mut();
-        let items = items.get_or_insert_with(|| worker.idle_queue.take().unwrap_or_default());
+        let items = self.items.take().or_else(|| worker.idle_queue.take());
+        let mut items = items.unwrap_or_default();
         items.0.push_back(pending);
+        self.items.set(Some(items));
     }
 
     fn push_front(&self, pending: Pending) {
-        self.items
-            .borrow_mut()
-            .get_or_insert_default()
-            .0
-            .push_front(pending);
+        let mut items = self.items.take().unwrap_or_default();
+        items.0.push_front(pending);
+        self.items.set(Some(items));
     }
 
     fn pop_front(&self) -> Option<Pending> {
-        self.items.borrow_mut().as_mut()?.0.pop_front()
+        self.with(VecDeque::pop_front)?
     }
 
     fn take(&self) -> VecDeque<Pending> {
@@ -133,8 +134,8 @@ impl Endpoint {
         !self.pending.is_empty()
     }
 
-    fn attempts(&self) -> Option<&Attempts> {
-        self.wired.get()?.attempts.as_deref()
+    pub(super) fn attempts(&self) -> Option<&Attempts> {
+        self.wired.get().map(Wired::attempts)
     }
 
     /// Begins to connect if that has been left for later. False if it can't be done now.

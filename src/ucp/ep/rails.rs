@@ -138,7 +138,7 @@ impl Endpoint {
     /// The lanes that write the peer's memory, best first, and are in use.
     pub fn put_rails(&self) -> SmallVec<[Rail; 1]> {
         let rail = |info: &RailInfo| {
-            let lane = self.lanes().get(usize::from(info.index))?.clone();
+            let lane = self.lane(info.index)?;
             Some(Rail { lane, info: *info })
         };
         let alive = |info: &&RailInfo| self.is_alive(info.index);
@@ -170,7 +170,7 @@ impl Endpoint {
     pub fn peer_is_still(&self) -> bool {
         // A lane that reaches into the peer's process knows whether there still is one.
         let direct = self.config().put_rails.iter().filter(|info| !info.keyed);
-        let mut lanes = direct.filter_map(|info| self.lanes().get(usize::from(info.index)));
+        let mut lanes = direct.filter_map(|info| self.lane_at(info.index));
         self.peer_stopped.get() || lanes.any(|lane| lane.check().is_err())
     }
 

@@ -21,48 +21,82 @@ use crate::uct::{self, Ep, IfaceAttr, Post};
 
 /// See the module.
 pub struct Wired {
-    /// The lane of active messages, one of `lanes`.
-    pub am: Rc<dyn uct::Ep>,
+    /// The lane of active messages, which there may be several ways for.
+    attempts: Attempts,
     pub config: Rc<EpConfig>,
     /// All lanes, in the order of `config.lanes`, unless that of active messages is the only one.
     lanes: Option<Box<Lanes>>,
-    /// The lane of active messages, if there are others that could do instead.
-    pub attempts: Option<Rc<Attempts>>,
 }
 
-/// Lanes of an endpoint, in the order of its configuration.
-pub type Lanes = SmallVec<[Rc<dyn uct::Ep>; 1]>;
+/// Lanes of an endpoint, in the order of its configuration; none in the place of that of active
+/// messages.
+pub type Lanes = SmallVec<[Option<Rc<dyn uct::Ep>>; 1]>;
 
 impl Wired {
-    /// `am`: the lane of active messages, one of `lanes`.
-    pub fn new(
-        am: Rc<dyn uct::Ep>,
-        config: Rc<EpConfig>,
-        lanes: Lanes,
-        attempts: Option<Rc<Attempts>>,
-    ) -> Wired {
+    /// `attempts`: the lane of active messages.
+    pub fn new(attempts: Attempts, config: Rc<EpConfig>, lanes: Lanes) -> Wired {
         Wired {
-            am,
+            attempts,
             config,
             lanes: (lanes.len() != 1).then(|| Box::new(lanes)),
-            attempts,
         }
     }
 
-    pub fn lanes(&self) -> &[Rc<dyn uct::Ep>] {
-        match &self.lanes {
-            Some(lanes) => lanes,
-            None => core::slice::from_ref(&self.am),
+    /// The lane of active messages, and what else could do instead.
+    pub fn attempts(&self) -> &Attempts {
+        &self.attempts
+    }
+
+    /// The lane of active messages.
+    #[inline(always)]
+    pub fn am(&self) -> &dyn uct::Ep {
+        match self.attempts.proven() {
+            Some(lane) => &**lane,
+            None => &self.attempts,
         }
+    }
+
+    fn place<'a>(&'a self, lane: &'a Option<Rc<dyn uct::Ep>>) -> &'a dyn uct::Ep {
+        lane.as_deref().unwrap_or_else(|| self.am())
+    }
+
+    /// All lanes, in the order of the configuration.
+    pub fn lanes(&self) -> impl Iterator<Item = &dyn uct::Ep> {
+        const AM: &[Option<Rc<dyn uct::Ep>>] = &[None];
+        let lanes = self.lanes.as_deref().map_or(AM, |lanes| lanes.as_slice());
+        lanes.iter().map(|lane| self.place(lane))
+    }
+
+    pub fn lane(&self, index: usize) -> Option<&dyn uct::Ep> {
+        match &self.lanes {
+            Some(lanes) => lanes.get(index).map(|lane| self.place(lane)),
+            None => (index == 0).then(|| self.am()),
+        }
+    }
+
+    /// The same to keep. `later` stands in for the lane of active messages as long as it isn't known
+    /// what that will be.
+    pub fn shared(
+        &self,
+        index: usize,
+        later: impl FnOnce() -> Option<Rc<dyn uct::Ep>>,
+    ) -> Option<Rc<dyn uct::Ep>> {
+        let other = match &self.lanes {
+            Some(lanes) => lanes.get(index)?.clone(),
+            None if index == 0 => None,
+            None => return None,
+        };
+        other
+            .or_else(|| self.attempts.proven().cloned())
+            .or_else(later)
     }
 
     /// What stands in for lanes that are not there yet.
     pub fn not_yet() -> Wired {
         Wired {
-            am: Rc::new(NoLane),
+            attempts: Attempts::settled(Rc::new(NoLane)),
             config: Rc::new(EpConfig::unwired()),
             lanes: Some(Box::default()),
-            attempts: None,
         }
     }
 }
@@ -72,8 +106,8 @@ pub(super) fn wired(
     worker: &Rc<Worker>,
     address: &WorkerAddress<'_>,
     chosen: &select::Lanes,
+    am: Attempts,
     lanes: Lanes,
-    attempts: Option<Rc<Attempts>>,
 ) -> Result<Wired> {
     let attr = |lane: u8| -> Option<&IfaceAttr> {
         let local = chosen.all.get(usize::from(lane))?.local;
@@ -128,7 +162,7 @@ pub(super) fn wired(
         }
         config
     });
-    if worker.config_count() != known {
+    if worker.config_count() != known && print::wants_proto_info(context) {
         print::proto_info(&print::EpInfo {
             context,
             peer_name: address.peer_name(),
@@ -139,9 +173,7 @@ pub(super) fn wired(
             config: Some(&config),
         });
     }
-    let am = lanes.get(usize::from(chosen.am)).cloned();
-    let am = am.ok_or(Error::NoDevice)?;
-    Ok(Wired::new(am, config, lanes, attempts))
+    Ok(Wired::new(am, config, lanes))
 }
 
 /// A lane that never has room.

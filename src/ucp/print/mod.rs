@@ -160,7 +160,13 @@ fn wants_tables(wanted: &str) -> bool {
     is_wanted(wanted, "") || some && !wanted.eq_ignore_ascii_case("used")
 }
 
-/// Prints the tables of protocols of a new endpoint configuration, if `UCX_PROTO_INFO` says so, and
+/// Whether `UCX_PROTO_INFO` asks for tables.
+#[inline]
+pub fn wants_proto_info(context: &Context) -> bool {
+    wants_tables(context.config.text("PROTO_INFO"))
+}
+
+/// Prints those tables of protocols of a new endpoint configuration that `UCX_PROTO_INFO` asks for, and
 /// under each the reasons.
 pub fn proto_info(info: &EpInfo<'_>) {
     let wanted = info.context.config.text("PROTO_INFO");

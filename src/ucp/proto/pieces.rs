@@ -134,12 +134,12 @@ impl Pieces {
             longest_of(rail, total)
         }) {
             let rail = config.am_rails.get(index);
-            let lane = rail.and_then(|rail| ep.lanes().get(usize::from(rail.index)));
+            let lane = rail.and_then(|rail| ep.lane_at(rail.index));
             let (Some(rail), Some(lane)) = (rail, lane) else {
                 continue;
             };
             let way = Way {
-                lane: &**lane,
+                lane,
                 zcopy: rail.zcopy,
                 bcopy_max: rail.bcopy_max,
                 longest: longest_of(rail, total),

@@ -58,7 +58,25 @@ pub type Ways = Vec<Way>;
 #[derive(Default)]
 pub struct KnownWays {
     by_peer: RefCell<HashMap<u64, Weak<Ways>>>,
-    names: RefCell<HashSet<Rc<str>>>,
+    names: RefCell<HashSet<Name>>,
+}
+
+/// What a peer calls itself, as endpoints hold it: by a pointer of one word.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Name(Rc<Box<str>>);
+
+impl core::ops::Deref for Name {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl core::borrow::Borrow<str> for Name {
+    fn borrow(&self) -> &str {
+        self
+    }
 }
 
 /// So few are never looked through for those that nobody uses any more.
@@ -66,15 +84,15 @@ const FEW: usize = 16;
 
 impl KnownWays {
     /// `name`, or the same that another endpoint has.
-    pub fn name(&self, name: &str) -> Rc<str> {
+    pub fn name(&self, name: &str) -> Name {
         let mut names = self.names.borrow_mut();
         if let Some(known) = names.get(name) {
             return known.clone();
         }
         if names.len() >= FEW && names.len() == names.capacity() {
-            names.retain(|name| Rc::strong_count(name) > 1);
+            names.retain(|name| Rc::strong_count(&name.0) > 1);
         }
-        let name: Rc<str> = name.into();
+        let name = Name(Rc::new(name.into()));
         names.insert(name.clone());
         name
     }
@@ -156,7 +174,7 @@ impl Left {
     }
 }
 
-/// See the module.
+/// See the module. It lies in its endpoint, of which there are thousands.
 pub struct Attempts {
     /// What is used, once the peer has answered or nothing else is left to be tried: what follows is
     /// the lane's own affair.
@@ -166,12 +184,21 @@ pub struct Attempts {
 }
 
 impl Attempts {
+    /// There is one way, and it is open.
+    pub fn settled(lane: Rc<dyn Ep>) -> Attempts {
+        Attempts {
+            proven: OnceCell::from(lane),
+            left: Cell::new(None),
+        }
+    }
+
     /// Begins with the first of `ways` that can be opened; with `lazy` when it is first used. Nothing
-    /// is wrapped where there is only one, and it is opened now.
+    /// is left to be tried where there is only one, and it is opened now. Returns the index of the
+    /// interface as well.
     ///
     /// # Errors
     /// Of the last, if none can be opened.
-    pub fn begin(ways: Rc<Ways>, lazy: bool, token: u64) -> Result<Opened> {
+    pub fn begin(ways: Rc<Ways>, lazy: bool, token: u64) -> Result<(Attempts, u8)> {
         let count = ways.len().min(u16::BITS as usize);
         let mut left = Left {
             token,
@@ -187,13 +214,29 @@ impl Attempts {
             let ep = left.open()?;
             if left.untried == 0 {
                 let local = left.way().map_or(0, |way| way.local);
-                return Ok(Opened::Only(ep, local));
+                return Ok((Attempts::settled(ep), local));
             }
         }
-        Ok(Opened::First(Rc::new(Attempts {
+        let local = left.way().map_or(0, |way| way.local);
+        let attempts = Attempts {
             proven: OnceCell::new(),
             left: Cell::new(Some(Box::new(left))),
-        })))
+        };
+        Ok((attempts, local))
+    }
+
+    /// What it has come to: this, once it has.
+    #[inline(always)]
+    pub fn proven(&self) -> Option<&Rc<dyn Ep>> {
+        self.proven.get()
+    }
+
+    /// The lane, if it was the only way from the start.
+    ///
+    /// # Errors
+    /// `Unreachable` if that is not so.
+    pub fn into_proven(self) -> Result<Rc<dyn Ep>> {
+        self.proven.into_inner().ok_or(Error::Unreachable)
     }
 
     fn with_left<T>(&self, f: impl FnOnce(&mut Left) -> T) -> Option<T> {
@@ -312,13 +355,6 @@ impl Attempts {
             None => self.begin_now().map(|()| Post::NoResource),
         }
     }
-}
-
-/// What [`Attempts::begin`] gives.
-pub enum Opened {
-    /// A plain lane, with the index of its interface.
-    Only(Rc<dyn Ep>, u8),
-    First(Rc<Attempts>),
 }
 
 impl Ep for Attempts {

@@ -102,7 +102,7 @@ impl Events for Worker {
             return;
         }
         let (token, _) = split_token(ep_token);
-        let ep = self.endpoints.borrow().get(&token).cloned();
+        let ep = self.endpoints.borrow().get(token).cloned();
         let Some(ep) = ep.filter(|ep| ep.failure().is_none()) else {
             return;
         };
@@ -117,7 +117,7 @@ impl Events for Worker {
             return;
         }
         let (token, lane) = split_token(ep_token);
-        let ep = self.endpoints.borrow().get(&token).cloned();
+        let ep = self.endpoints.borrow().get(token).cloned();
         match (ep, lane) {
             (Some(ep), Some(lane)) => ep.lane_failed(lane, error),
             (Some(ep), None) if ep.try_another_way(error) => {}

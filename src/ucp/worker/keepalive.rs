@@ -9,13 +9,13 @@
 //! an operation on a peer that is gone ends with an error, it is not waited for without an end.
 
 use core::cell::Cell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 
 use super::Worker;
+use super::tokens::Tokens;
 use crate::ucp::ep::{Endpoint, ErrorMode};
 use crate::ucs::config::Config;
 
@@ -95,7 +95,7 @@ impl Tour {
     /// The endpoints whose turn it is among those that are `wanted`, after those of the last round.
     fn choose(
         &self,
-        endpoints: &BTreeMap<u64, Rc<Endpoint>>,
+        endpoints: &Tokens,
         wanted: impl Fn(&Endpoint) -> bool,
     ) -> SmallVec<[Rc<Endpoint>; 16]> {
         let last = self.last.get();
@@ -105,7 +105,7 @@ impl Tour {
         let chosen = after
             .chain(before)
             .take(LOOK_MOST)
-            .inspect(|(token, _)| seen = **token)
+            .inspect(|(token, _)| seen = *token)
             .map(|(_, ep)| ep)
             .filter(usable)
             .take(self.most)

@@ -14,11 +14,12 @@ mod origins;
 mod peers;
 mod progress;
 pub(in crate::ucp) mod tally;
+mod tokens;
 mod wakeup;
 
 use core::cell::{Cell, RefCell};
 use core::ffi::{c_char, c_void};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ffi::CString;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
@@ -37,6 +38,7 @@ use self::ids::IdTable;
 use self::keepalive::Keepalive;
 use self::lock::WorkerLock;
 use self::origins::Origins;
+use self::tokens::Tokens;
 use crate::sys::event::EventSet;
 use crate::ucp::am::ActiveMessages;
 use crate::ucp::context::{Context, OpenIface};
@@ -147,7 +149,7 @@ pub struct Worker {
     /// Operations that are known by an id.
     ops: RefCell<IdTable<ReqRef>>,
     /// By token.
-    endpoints: RefCell<BTreeMap<u64, Rc<Endpoint>>>,
+    endpoints: RefCell<Tokens>,
     next_token: Cell<u64>,
     ahead: Ahead,
     by_origin: Origins,

@@ -96,7 +96,7 @@ impl Worker {
 
     /// The endpoint with this id in the worker's table.
     pub fn endpoint_by_token(&self, token: u64) -> Option<Rc<Endpoint>> {
-        self.endpoints.borrow().get(&token).cloned()
+        self.endpoints.borrow().get(token).cloned()
     }
 
     /// The endpoint of this number whose server has not answered yet.
@@ -225,7 +225,8 @@ impl Worker {
     }
 
     pub(in crate::ucp) fn forget_endpoint(&self, ep: &Rc<Endpoint>) {
-        self.endpoints.borrow_mut().remove(&ep.token());
+        let entry = self.endpoints.borrow_mut().remove(ep.token());
+        drop(entry);
         self.unwatch_peer(ep);
         if self.cm.is_active() {
             self.cm.forget_endpoint(ep.token());

@@ -59,6 +59,16 @@ pub struct Setup {
     pub deadline: Option<Instant>,
 }
 
+/// What is there while a connection is being made, and when it doesn't move.
+#[derive(Default)]
+struct Seldom {
+    setup: Setup,
+    /// Only where [`Shared::check_host`] found something that doesn't move.
+    ///
+    /// [`Shared::check_host`]: super::iface::Shared::check_host
+    stall: Option<Stall>,
+}
+
 /// Small, since there are thousands: what is seldom there lies in boxes.
 pub struct Conn {
     pub peer: IfaceId,
@@ -89,15 +99,10 @@ pub struct Conn {
     pub kept_alive: Cell<bool>,
     /// The last message was a large one.
     pub after_large: Cell<bool>,
-    /// Only where [`Shared::check_host`] found something that doesn't move.
-    ///
-    /// [`Shared::check_host`]: super::iface::Shared::check_host
-    pub stall: Cell<Option<Box<Stall>>>,
-    /// Until it is up.
-    setup: Cell<Option<Box<Setup>>>,
+    seldom: Cell<Option<Box<Seldom>>>,
     /// Longest message that the peer may send.
     pub max_message: Cell<u32>,
-    pub tx: RefCell<TxQueue>,
+    tx: Cell<TxQueue>,
     /// `None` between two frames.
     pub rx: Cell<Option<Box<Mode>>>,
     puts: OnceCell<Box<Puts>>,
@@ -138,10 +143,9 @@ impl Conn {
             watched: Cell::new(false),
             kept_alive: Cell::new(false),
             after_large: Cell::new(false),
-            stall: Cell::new(None),
-            setup: Cell::new(None),
+            seldom: Cell::new(None),
             max_message: Cell::new(0),
-            tx: RefCell::default(),
+            tx: Cell::default(),
             rx: Cell::new(None),
             puts: OnceCell::new(),
         }
@@ -166,23 +170,49 @@ impl Conn {
 
     /// Runs `f` on what it needs while it is being made.
     pub fn with_setup<T>(&self, f: impl FnOnce(&mut Setup) -> T) -> T {
-        let mut setup = self.setup.take().unwrap_or_default();
-        let value = f(&mut setup);
-        self.setup.set(Some(setup));
+        let mut seldom = self.seldom.take().unwrap_or_default();
+        let value = f(&mut seldom.setup);
+        self.seldom.set(Some(seldom));
         value
     }
 
-    /// It is up, or of no use any more.
+    /// It is up, or of no use any more. Nothing can have stopped moving yet, or it doesn't matter.
     pub fn end_setup(&self) {
-        self.setup.take();
+        self.seldom.take();
     }
 
     /// When to act.
     pub fn deadline(&self) -> Option<Instant> {
-        let setup = self.setup.take()?;
-        let at = setup.deadline;
-        self.setup.set(Some(setup));
+        let seldom = self.seldom.take()?;
+        let at = seldom.setup.deadline;
+        self.seldom.set(Some(seldom));
         at
+    }
+
+    /// What [`Conn::set_stall`] has left.
+    pub fn take_stall(&self) -> Option<Stall> {
+        let mut seldom = self.seldom.take()?;
+        let stall = seldom.stall.take();
+        self.seldom.set(Some(seldom));
+        stall
+    }
+
+    pub fn set_stall(&self, stall: Stall) {
+        let mut seldom = self.seldom.take().unwrap_or_default();
+        seldom.stall = Some(stall);
+        self.seldom.set(Some(seldom));
+    }
+
+    /// Runs `f`, which must not come back here, on what waits to be sent.
+    pub fn with_tx<T>(&self, f: impl FnOnce(&mut TxQueue) -> T) -> T {
+        let mut tx = self.tx.take();
+        let value = f(&mut tx);
+        self.tx.set(tx);
+        value
+    }
+
+    pub fn tx_is_empty(&self) -> bool {
+        self.with_tx(|tx| tx.is_empty())
     }
 
     pub fn puts(&self) -> &Puts {
@@ -196,8 +226,8 @@ impl Conn {
 
     /// Nothing but our close frame waits to be sent.
     pub fn close_only(&self) -> bool {
-        let tx = self.tx.borrow();
-        tx.is_empty() || (self.close_queued.get() && tx.is_short(FRAME_LEN))
+        let closing = self.close_queued.get();
+        self.with_tx(|tx| tx.is_empty() || (closing && tx.is_short(FRAME_LEN)))
     }
 
     /// No connection attempt of ours can be under way at the peer.
@@ -210,7 +240,7 @@ impl Conn {
 }
 
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Conn>() <= 120, "ten thousand connections");
+const _: () = assert!(size_of::<Conn>() <= 104, "ten thousand connections");
 
 impl std::fmt::Display for Conn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

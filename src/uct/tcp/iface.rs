@@ -475,7 +475,7 @@ impl Shared {
         conn.ready.set(false);
         conn.want_write.set(false);
         conn.kept_alive.set(false);
-        conn.stall.take();
+        conn.take_stall();
         drop(socket);
     }
 }

@@ -76,13 +76,13 @@ impl Shared {
         let Some(vitals) = Shared::vitals(conn) else {
             return Ok(());
         };
-        let stall = conn.stall.take();
+        let stall = conn.take_stall();
         if !vitals.unacked {
             return Ok(());
         }
         let mut stall = stall.unwrap_or_default();
         let stuck = stall.look(vitals, Instant::now());
-        conn.stall.set(Some(stall));
+        conn.set_stall(stall);
         if stuck < longest {
             return Ok(());
         }

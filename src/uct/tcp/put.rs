@@ -67,10 +67,10 @@ impl Shared {
         let puts = conn.puts();
         puts.written.set(count);
         while let Some(token) = puts.reached() {
-            let mut tx = conn.tx.borrow_mut();
-            match tx.is_empty() {
-                true => self.defer(Deferred::Completed(token, Ok(()))),
-                false => tx.push_flush(token),
+            if conn.tx_is_empty() {
+                self.defer(Deferred::Completed(token, Ok(())));
+            } else {
+                conn.with_tx(|tx| tx.push_flush(token));
             }
         }
     }

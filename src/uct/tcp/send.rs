@@ -48,7 +48,7 @@ impl Shared {
             State::Idle => self.dial(conn)?,
             _ => {}
         }
-        Ok(conn.tx.borrow().has_room(self.limit()))
+        Ok(conn.with_tx(|tx| tx.has_room(self.limit())))
     }
 
     /// Sends a frame that lies in our memory. The caller has asked for [`Shared::room`].
@@ -63,7 +63,7 @@ impl Shared {
             }
             self.wait_writable(conn);
         }
-        conn.tx.borrow_mut().push_copied(rest);
+        conn.with_tx(|tx| tx.push_copied(rest));
         Ok(Post::Done)
     }
 
@@ -83,12 +83,11 @@ impl Shared {
             }
             self.wait_writable(conn);
         }
-        let mut tx = conn.tx.borrow_mut();
-        tx.push_copied(head.get(sent..).unwrap_or_default());
-        tx.push_copied(
-            body.get(sent.saturating_sub(head.len())..)
-                .unwrap_or_default(),
-        );
+        conn.with_tx(|tx| {
+            tx.push_copied(head.get(sent..).unwrap_or_default());
+            let rest = body.get(sent.saturating_sub(head.len())..);
+            tx.push_copied(rest.unwrap_or_default());
+        });
         Ok(Post::Done)
     }
 
@@ -118,9 +117,10 @@ impl Shared {
             }
             self.wait_writable(conn);
         }
-        let mut tx = conn.tx.borrow_mut();
-        tx.push_copied(head.get(sent..).unwrap_or_default());
-        tx.push_in_place(iov, sent.saturating_sub(head.len()), token);
+        conn.with_tx(|tx| {
+            tx.push_copied(head.get(sent..).unwrap_or_default());
+            tx.push_in_place(iov, sent.saturating_sub(head.len()), token);
+        });
         Ok(Post::Pending)
     }
 
@@ -129,12 +129,11 @@ impl Shared {
     pub fn let_go(&self, conn: &Rc<Conn>, which: Which) -> bool {
         const MOST: usize = 64 << 20;
         let mut found = conn.puts_so_far().is_some_and(|puts| puts.let_go(which));
-        let too_much = {
-            let mut tx = conn.tx.borrow_mut();
+        let too_much = conn.with_tx(|tx| {
             let too_much = tx.in_place_bytes(which) > MOST;
             found |= tx.let_go(which, !too_much);
             too_much
-        };
+        });
         if too_much {
             self.fail(conn, Error::Canceled);
         }
@@ -156,11 +155,10 @@ impl Shared {
             puts.wait(token);
             return Ok(Post::Pending);
         }
-        let mut tx = conn.tx.borrow_mut();
-        if tx.is_empty() {
+        if conn.tx_is_empty() {
             return Ok(Post::Done);
         }
-        tx.push_flush(token);
+        conn.with_tx(|tx| tx.push_flush(token));
         Ok(Post::Pending)
     }
 
@@ -183,7 +181,7 @@ impl Shared {
     pub fn flush_queue(&self, conn: &Rc<Conn>) {
         for _ in 0..SENDS {
             let mut parts = Parts::new();
-            conn.tx.borrow().gather(&mut parts);
+            conn.with_tx(|tx| tx.gather(&mut parts));
             let n = if parts.is_empty() {
                 0
             } else {
@@ -196,10 +194,9 @@ impl Shared {
                     }
                 }
             };
-            let mut tx = conn.tx.borrow_mut();
-            tx.advance(n, |token| self.defer(Deferred::Completed(token, Ok(()))));
-            if tx.is_empty() {
-                drop(tx);
+            let done = |token| self.defer(Deferred::Completed(token, Ok(())));
+            conn.with_tx(|tx| tx.advance(n, done));
+            if conn.tx_is_empty() {
                 conn.ready.set(true);
                 self.watch_write(conn, false);
                 self.finish_close(conn);
@@ -282,7 +279,7 @@ impl Shared {
         if conn.state.get() == State::Up
             && conn.close_queued.get()
             && conn.peer_closed.get()
-            && conn.tx.borrow().is_empty()
+            && conn.tx_is_empty()
         {
             ucs_debug!("{conn} is closed by both sides");
             self.close(conn);
@@ -300,7 +297,7 @@ impl Shared {
         let graceful = conn.peer_closed.get()
             && boundary
             && conn.send_error.get().is_none()
-            && (conn.tx.borrow().is_empty() || conn.close_only());
+            && conn.close_only();
         if graceful {
             if conn.token().is_some() {
                 self.detach(conn);
@@ -331,7 +328,7 @@ impl Shared {
         }
         conn.end_setup();
         let mut tokens: SmallVec<[u64; 8]> = SmallVec::new();
-        conn.tx.borrow_mut().clear(|token| tokens.push(token));
+        conn.with_tx(|tx| tx.clear(|token| tokens.push(token)));
         if let Some(puts) = conn.puts_so_far() {
             tokens.extend(puts.flushes.take().into_iter().map(|(_, token)| token));
         }

@@ -106,13 +106,13 @@ impl Shared {
             }
         };
         if !conn.close_queued.get() {
-            conn.tx.borrow_mut().push_copied(&Frame::Close.encode());
+            conn.with_tx(|tx| tx.push_copied(&Frame::Close.encode()));
             conn.close_queued.set(true);
         }
-        if !conn.tx.borrow().is_empty() {
+        if !conn.tx_is_empty() {
             self.flush_queue(conn);
             let unsent = conn.fd.get() >= 0 && conn.send_error.get().is_none();
-            if unsent && !conn.tx.borrow().is_empty() {
+            if unsent && !conn.tx_is_empty() {
                 return Some((fd, true));
             }
             if !unsent {

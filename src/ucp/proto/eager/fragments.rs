@@ -96,14 +96,14 @@ pub fn send_middle(
     let others: usize = others.map(|(_, taken)| *taken).sum();
     for index in AmRail::order(rails, taken, |rail| rail.bcopy_max) {
         let rail = rails.get(index);
-        let lane = rail.and_then(|rail| ep.lanes().get(usize::from(rail.index)));
+        let lane = rail.and_then(|rail| ep.lane_at(rail.index));
         let (Some(rail), Some(lane)) = (rail, lane) else {
             continue;
         };
         if !is_own(rail) && !may_go_ahead(offset, others, rail.bcopy_max) {
             continue;
         }
-        if let Some(n) = by(&**lane, rail.bcopy_max)? {
+        if let Some(n) = by(lane, rail.bcopy_max)? {
             if let Some(taken) = taken.get_mut(index) {
                 *taken += n;
             }

@@ -30,6 +30,13 @@ void cudasim_fail(const char *name, uint64_t nth, int code) __attribute__((weak)
 
 enum { MB = 1 << 20, SIZE = 8 * MB };
 
+/* Another process, or a stream of our own, sees it then. */
+#define FILL(...)                          \
+    do {                                   \
+        CU(cuMemsetD8_v2(__VA_ARGS__));    \
+        CU(cuCtxSynchronize());            \
+    } while (0)
+
 static int fd; /* to the other process */
 
 static void give(const void *p, size_t n) { HOLDS(write(fd, p, n) == (ssize_t)n); }
@@ -158,7 +165,10 @@ static void alone_streams(void)
     CU(cuMemAlloc_v2(&b, SIZE));
     CU(cuMemAlloc_v2(&c, SIZE));
     for (int i = 1; i < 20; i++) {
+        /* In no order with the streams, unless somebody waits, or the context's flags make it wait. */
+        if (i == 10) CU(cuCtxSetFlags(0x80));
         CU(cuMemsetD8_v2(a, i, SIZE));
+        if (i < 10) CU(cuCtxSynchronize());
         CU(cuMemcpyDtoDAsync_v2(b, a, SIZE, s));
         CU(cuEventRecord(e, s));
         CU(cuStreamWaitEvent(t, e, 0));
@@ -199,7 +209,7 @@ static void legacy_owner(void)
     CUdeviceptr a;
     size_t before = free_memory();
     CU(cuMemAlloc_v2(&a, SIZE));
-    CU(cuMemsetD8_v2(a, 'x', SIZE));
+    FILL(a, 'x', SIZE);
     CU(cuIpcGetMemHandle(&token, a + 100));
     HOLDS(cuIpcOpenMemHandle_v2(&a, token, 1) == 201); /* our own */
     give(&token, sizeof token);
@@ -278,7 +288,7 @@ static void owner_killed(void)
     if (!child) {
         meet();
         CU(cuMemAlloc_v2(&a, SIZE));
-        CU(cuMemsetD8_v2(a, 'y', SIZE));
+        FILL(a, 'y', SIZE);
         CU(cuIpcGetMemHandle(&token, a));
         give(&token, sizeof token);
         for (;;) pause();
@@ -360,7 +370,7 @@ static void mapped(int type)
     CU(cuMemExportToShareableHandle(&token, handle, type, 0));
     HOLDS(cuMemExportToShareableHandle(&token, handle, type ^ 9, 0) == 1);
     CUdeviceptr a = show(handle);
-    CU(cuMemsetD8_v2(a, 'z', SIZE));
+    FILL(a, 'z', SIZE);
     pid_t me = getpid();
     give(&me, sizeof me);
     give(&token, sizeof token);
@@ -407,7 +417,7 @@ static void pools(void)
     CU(cuMemPoolCreate(&pool, &props));
     CU(cuMemAllocFromPoolAsync(&a, SIZE, pool, NULL));
     CU(cuMemAllocFromPoolAsync(&b, SIZE, pool, NULL));
-    CU(cuMemsetD8_v2(a, 'p', SIZE));
+    FILL(a, 'p', SIZE);
     CU(cuMemFreeAsync(b, NULL));
     CU(cuCtxSynchronize());
     HOLDS(free_memory() == before - SIZE);

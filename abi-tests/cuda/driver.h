@@ -43,6 +43,7 @@ int cuCtxPushCurrent_v2(CUcontext);
 int cuCtxPopCurrent_v2(CUcontext *);
 int cuCtxGetCurrent(CUcontext *);
 int cuCtxSynchronize(void);
+int cuCtxSetFlags(unsigned);
 int cuStreamCreate(CUstream *, unsigned);
 int cuStreamSynchronize(CUstream);
 int cuStreamQuery(CUstream);

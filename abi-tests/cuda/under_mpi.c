@@ -32,20 +32,27 @@ static void look(CUdeviceptr at, size_t n, unsigned seed, const char *what)
     verify(host, n, seed, what);
 }
 
+/* It may return early where UCX has seen nothing of this context. */
+static void wipe(CUdeviceptr at, size_t n)
+{
+    CU(cuMemsetD8_v2(at, 0, n));
+    CU(cuCtxSynchronize());
+}
+
 static void messages(CUdeviceptr out, CUdeviceptr in, size_t n, unsigned lap)
 {
     int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
     MPI_Status st;
     int got;
     store(out, n, 10 * rank + lap);
-    CU(cuMemsetD8_v2(in, 0, n));
+    wipe(in, n);
     MPI_Sendrecv((void *)out, (int)n, MPI_BYTE, next, 1, (void *)in, MOST, MPI_BYTE, previous, 1, MPI_COMM_WORLD, &st);
     MPI_Get_count(&st, MPI_BYTE, &got);
     EXPECT(got == (int)n);
     look(in, n, 10 * previous + lap, "sendrecv");
     /* Unexpected, and several at once. */
     MPI_Request r[4];
-    CU(cuMemsetD8_v2(in, 0, n));
+    wipe(in, n);
     size_t half = n / 2;
     MPI_Isend((void *)out, (int)half, MPI_BYTE, next, 2, MPI_COMM_WORLD, &r[0]);
     MPI_Isend((void *)(out + half), (int)(n - half), MPI_BYTE, next, 3, MPI_COMM_WORLD, &r[1]);
@@ -58,7 +65,7 @@ static void messages(CUdeviceptr out, CUdeviceptr in, size_t n, unsigned lap)
     unsigned char *mine = memory(n);
     MPI_Sendrecv((void *)out, (int)n, MPI_BYTE, next, 4, mine, (int)n, MPI_BYTE, previous, 4, MPI_COMM_WORLD, &st);
     verify(mine, n, 10 * previous + lap, "device to host");
-    CU(cuMemsetD8_v2(in, 0, n));
+    wipe(in, n);
     MPI_Sendrecv(mine, (int)n, MPI_BYTE, previous, 5, (void *)in, (int)n, MPI_BYTE, next, 5, MPI_COMM_WORLD, &st);
     look(in, n, 10 * rank + lap, "host to device");
     free(mine);

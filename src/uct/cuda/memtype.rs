@@ -1,9 +1,11 @@
 //! Finding out of which type the memory at an address is.
 #![forbid(unsafe_code)]
 
+use std::collections::VecDeque;
+
 use parking_lot::Mutex;
 
-use super::context::Owner;
+use super::context::{Held, Owner};
 use super::driver::{self, Context, Device, Driver, Place};
 use crate::ucm::device as hooks;
 use crate::ucs::config::{Config, Ternary};
@@ -121,9 +123,13 @@ pub fn ask(at: usize) -> Result<Option<Known>> {
         id: id.transpose()?.unwrap_or(0),
     };
     let exact = cache::region(at).filter(|region| region.info.kind != MemoryType::UNKNOWN);
+    let held = owner.hold(driver)?;
+    if kind == MemoryType::CUDA {
+        keep_order(driver, &held, owner.id, at as u64)?;
+    }
     let (base, len) = match exact {
         Some(region) => (region.base, region.len),
-        None => extent(driver, owner, at)?,
+        None => extent(driver, &held, at)?,
     };
     let info = Info {
         kind,
@@ -142,9 +148,51 @@ pub fn ask(at: usize) -> Result<Option<Known>> {
     }))
 }
 
+/// What the program does in the memory is done before we use it ([`Driver::keep_order`]). `id`: the
+/// number of the context, or 0.
+fn keep_order(driver: &'static Driver, held: &Held, id: u64, at: u64) -> Result<()> {
+    /// Numbers of contexts of which the driver has been told; more than programs have.
+    static TOLD: Mutex<VecDeque<u64>> = Mutex::new(VecDeque::new());
+    const MOST: usize = 64;
+    if !driver.orders_contexts() {
+        let _current = held.enter(driver)?;
+        if driver.keep_order(at).is_err() {
+            crate::ucs_warn!(
+                "this driver can't wait for what is done in mapped memory and in pools (at {at:#x})"
+            );
+        }
+        return Ok(());
+    }
+    let id = match id {
+        0 => driver.context_id(held.context)?,
+        id => id,
+    };
+    if TOLD.lock().contains(&id) {
+        return Ok(());
+    }
+    let current = held.enter(driver)?;
+    driver.keep_order(at)?;
+    drop(current);
+    let mut told = TOLD.lock();
+    if told.len() >= MOST {
+        told.pop_front();
+    }
+    told.push_back(id);
+    Ok(())
+}
+
+/// The same for the context that is current, whatever memory it will have.
+pub fn keep_order_here() {
+    if let Ok(driver) = driver::get()
+        && driver.orders_contexts()
+        && driver.current() != Ok(None)
+    {
+        let _ = driver.keep_order(0);
+    }
+}
+
 /// Where the allocation that an address lies in begins, and its bytes.
-fn extent(driver: &'static Driver, owner: Owner, at: usize) -> Result<(usize, usize)> {
-    let held = owner.hold(driver)?;
+fn extent(driver: &'static Driver, held: &Held, at: usize) -> Result<(usize, usize)> {
     let _current = held.enter(driver)?;
     let range = driver.range(at as u64)?;
     Ok((range.base as usize, range.len))

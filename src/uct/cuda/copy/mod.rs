@@ -58,6 +58,7 @@ impl Component for CudaCopyComponent {
             return Err(Error::NoDevice);
         }
         memtype::enable();
+        memtype::keep_order_here();
         Ok(Rc::new(CudaCopyMd::new(config)))
     }
 }

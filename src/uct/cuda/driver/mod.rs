@@ -11,6 +11,7 @@ mod error;
 mod ipc;
 mod memory;
 mod nvml;
+mod order;
 mod pool;
 mod share;
 mod stream;
@@ -36,6 +37,7 @@ use table::Table;
 pub struct Driver {
     table: Table,
     devices: i32,
+    set_flags: Option<table::SetFlags>,
 }
 
 /// Why there is no driver to use; for `ucx_info` and logs.
@@ -76,7 +78,11 @@ impl Driver {
         // SAFETY: room for the number.
         error::raw(unsafe { (table.device_count)(&mut devices) }).map_err(Missing::Init)?;
         if devices > 0 {
-            Ok(Self { table, devices })
+            Ok(Self {
+                table,
+                devices,
+                set_flags: table::set_flags(),
+            })
         } else {
             Err(Missing::NoDevice)
         }

@@ -79,6 +79,7 @@ table! {
     context_current = "cuCtxGetCurrent" (*mut Opaque);
     context_device = "cuCtxGetDevice" (*mut c_int);
     context_id = "cuCtxGetId" (Opaque, *mut u64);
+    context_flags = "cuCtxGetFlags" (*mut u32);
     memory_info = "cuMemGetInfo_v2" (*mut usize, *mut usize);
     alloc = "cuMemAlloc_v2" (*mut Address, usize);
     alloc_managed = "cuMemAllocManaged" (*mut Address, usize, u32);
@@ -86,6 +87,7 @@ table! {
     range = "cuMemGetAddressRange_v2" (*mut Address, *mut usize, Address);
     attributes = "cuPointerGetAttributes" (u32, *mut c_int, *mut *mut c_void, Address);
     attribute = "cuPointerGetAttribute" (*mut c_void, c_int, Address);
+    set_attribute = "cuPointerSetAttribute" (*const u32, c_int, Address);
     register = "cuMemHostRegister_v2" (*mut c_void, usize, u32);
     unregister = "cuMemHostUnregister" (*mut c_void);
     copy_async = "cuMemcpyAsync" (Address, Address, usize, Opaque);
@@ -114,6 +116,22 @@ table! {
     pool_import_pointer = "cuMemPoolImportPointer" (*mut Address, Opaque, *mut [u8; 64]);
     pool_set_access = "cuMemPoolSetAccess" (Opaque, *const Access, usize);
     pool_destroy = "cuMemPoolDestroy" (Opaque);
+}
+
+/// `cuCtxSetFlags`, which drivers have since CUDA 12.1.
+pub type SetFlags = unsafe extern "C" fn(u32) -> c_int;
+
+/// The function, if the driver has it, which is loaded.
+pub fn set_flags() -> Option<SetFlags> {
+    let flags = libc::RTLD_NOW | libc::RTLD_NOLOAD;
+    // SAFETY: a terminated string; the driver stays loaded, whoever else gives it back.
+    let library = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), flags) };
+    if library.is_null() {
+        return None;
+    }
+    let at = symbol(library, "cuCtxSetFlags\0")?;
+    // SAFETY: the driver documents this type for the function.
+    Some(unsafe { core::mem::transmute::<*mut c_void, SetFlags>(at) })
 }
 
 fn symbol(library: *mut c_void, name: &str) -> Option<*mut c_void> {

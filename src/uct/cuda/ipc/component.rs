@@ -68,6 +68,7 @@ impl Component for IpcComponent {
             );
         }
         memtype::enable();
+        memtype::keep_order_here();
         mappings.limit(Limits {
             regions: config
                 .count("CUDA_IPC_CACHE_MAX_REGIONS")

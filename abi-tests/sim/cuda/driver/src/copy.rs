@@ -118,25 +118,44 @@ fn copy_async(to: (Address, Side), from: (Address, Side), len: usize, stream: Ha
     s.copy(s.lane(stream)?, to, from, len)
 }
 
+/// `CU_CTX_SYNC_MEMOPS`
+const SYNC_MEMOPS: u32 = 0x80;
+
+impl State {
+    /// Whether calls that change nothing but memory of devices return before they are done, unless they are
+    /// told not to: what else is done in that memory is in no order with them.
+    fn returns_early(&self, places: &[Address]) -> bool {
+        let on_device = |at: &Address| {
+            let region = self.region(*at);
+            region.is_some_and(|r| !matches!(r.kind, Kind::Host | Kind::Registered | Kind::Managed))
+        };
+        let context = self.current().ok().and_then(|c| self.contexts.get(&c));
+        let waits = context.is_some_and(|c| c.flags & SYNC_MEMOPS != 0);
+        !waits && places.iter().all(on_device)
+    }
+}
+
 fn copy(to: (Address, Side), from: (Address, Side), len: usize) -> Answer {
-    let lane = {
+    let (lane, early) = {
         let s = state()?;
         let lane = s.lane(0)?;
         s.copy(lane, to, from, len)?;
-        lane
+        (lane, s.returns_early(&[to.0, from.0]))
     };
-    worker::wait_lane(&lane);
+    if !early {
+        worker::wait_lane(&lane);
+    }
     Ok(())
 }
 
 fn fill(at: Address, value: [u8; 4], width: usize, count: usize, stream: Option<Handle>) -> Answer {
-    let lane = {
+    let (lane, early) = {
         let s = state()?;
         let lane = s.lane(stream.unwrap_or(0))?;
         s.fill(lane, at, value, width, count)?;
-        lane
+        (lane, s.returns_early(&[at]))
     };
-    if stream.is_none() {
+    if stream.is_none() && !early {
         worker::wait_lane(&lane);
     }
     Ok(())

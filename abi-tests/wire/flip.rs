@@ -279,7 +279,7 @@ impl Hit {
             }
             9 => stream::send::post(ep, SendBuf::Contig(mem), &options),
             10 => stream::recv::post(ep, RecvBuf::Contig(mem), 1, tag & 1 != 0, &options),
-            11 => ep.flush(&options, false),
+            11 => ep.flush(&options),
             _ => {
                 let data = self.kept[turn].borrow_mut().pop();
                 let Some(data) = data else { return };

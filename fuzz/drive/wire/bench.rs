@@ -205,7 +205,7 @@ impl Bench {
         let posted = match what % 8 {
             3 => tag::send::post(&ep, buf, tag, false, &options),
             4 => tag::send::post(&ep, buf, tag, true, &options),
-            5 => ep.flush(&options, false),
+            5 => ep.flush(&options),
             6 => self.worker.flush(&options),
             _ => {
                 let flags = am::send::Flags {

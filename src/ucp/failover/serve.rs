@@ -89,6 +89,9 @@ impl Reliable {
         if self.lost.get() {
             return false;
         }
+        if now.is_none() && self.only_waits() {
+            return true;
+        }
         self.say_unsaid();
         self.replay();
         let due = self.link.borrow_mut().acks().due();
@@ -116,6 +119,16 @@ impl Reliable {
         }
         let maimed = self.ep_token.get() != 0 && self.is_maimed();
         !quiet || owes || !self.unsaid.borrow().is_empty() || maimed || self.wary.get()
+    }
+
+    /// Whether acknowledgements of the peer are all that anything here waits for: so it is while an
+    /// answer is awaited, in every round of progress.
+    fn only_waits(&self) -> bool {
+        let mut link = self.link.borrow_mut();
+        self.unsaid.borrow().is_empty()
+            && !link.has_replays()
+            && !link.acks().owes()
+            && !link.is_quiet()
     }
 
     /// Tells what has arrived here.

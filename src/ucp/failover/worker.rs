@@ -127,18 +127,22 @@ impl Worker {
 
     /// Serves those that need it.
     pub(in crate::ucp) fn serve_links(&self) -> usize {
-        let listed = core::mem::take(&mut *self.links.listed.borrow_mut());
+        let mut listed = core::mem::take(&mut *self.links.listed.borrow_mut());
         if listed.is_empty() {
             return 0;
         }
         let now = self.links.time_to_look();
-        for link in listed {
-            if link.serve(self, now) {
-                self.links.listed.borrow_mut().push(link);
-            } else {
+        listed.retain(|link| {
+            let more = link.serve(self, now);
+            if !more {
                 link.unlisted();
             }
-        }
+            more
+        });
+        // The list keeps its memory: while an answer is awaited this runs in every round.
+        let mut fresh = self.links.listed.borrow_mut();
+        listed.append(&mut fresh);
+        *fresh = listed;
         0
     }
 

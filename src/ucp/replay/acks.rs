@@ -5,7 +5,7 @@ const MESSAGES: usize = 64;
 /// Bytes that may.
 const BYTES: usize = 64 << 10;
 /// So many rounds of progress the acknowledgement waits for a message that could carry it.
-const PATIENCE: u32 = 32;
+const PATIENCE: u32 = 256;
 
 /// What is owed to the peer.
 #[derive(Clone, Copy, Debug, Default)]

@@ -401,7 +401,8 @@ impl Model {
     }
 
     fn drain(&mut self) {
-        for _ in 0..200 {
+        // Enough for acknowledgements that wait for a message to carry them.
+        for _ in 0..1000 {
             let mut moved = false;
             for side in 0..2 {
                 for lane in 0..LANES {

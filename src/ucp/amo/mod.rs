@@ -16,7 +16,7 @@ use crate::ucp::proto::amo::{Atomic, Target, store};
 use crate::ucp::proto::{Flight, Op};
 use crate::ucp::request::{TagInfo, flag};
 use crate::ucp::rkey::RemoteKey;
-use crate::ucp::rma::Way;
+use crate::ucp::rma::{Way, may_be_done_at_once};
 use crate::ucp::wire::{am, rma};
 use crate::ucp::worker::{Posted, ReqOptions};
 use crate::ucs::status::{Error, Result};
@@ -35,10 +35,7 @@ pub fn try_mapped(
     } else {
         Features::AMO64
     };
-    let usable = ep.order().allows(Way::Mapped)
-        && ep.failure().is_none()
-        && ep.worker().context().has_feature(feature)
-        && ep.worker().used.is_none();
+    let usable = may_be_done_at_once(ep) && ep.worker().context().has_feature(feature);
     if !usable || !remote.is_multiple_of(size as u64) {
         return None;
     }

@@ -70,15 +70,12 @@ pub fn of_operation(
     let suffix = class.suffix();
     let mapped = mapped_by(ep.worker().context(), key);
     let mapped = mapped.as_deref();
-    let atomic = |description| match mapped {
-        Some(config) => in_place(description, config),
-        None => whole(EMULATION, am(ep), CARRIED_OUT),
-    };
-    let atomic = |description| {
-        vec![Way {
-            min: 4,
-            ..atomic(description)
-        }]
+    let atomic = || {
+        let way = match mapped {
+            Some(config) => in_place("atomic instruction", config),
+            None => whole(EMULATION, am(ep), CARRIED_OUT),
+        };
+        vec![Way { min: 4, ..way }]
     };
     let (title, most, ways) = match operation {
         Operation::Put => (
@@ -94,7 +91,7 @@ pub fn of_operation(
         Operation::AtomicPost => (
             format!("posted atomic by ucp_atomic_op*{suffix} to host, arg in host memory"),
             8,
-            atomic("atomic instruction"),
+            atomic(),
         ),
         Operation::AtomicFetch | Operation::CompareSwap => {
             let what = match operation {
@@ -104,7 +101,7 @@ pub fn of_operation(
             let title = format!(
                 "{what} by ucp_atomic_op*{suffix} into host memory from host, arg in host memory"
             );
-            (title, 8, atomic("atomic instruction"))
+            (title, 8, atomic())
         }
         _ => return None,
     };

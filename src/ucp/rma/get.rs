@@ -19,7 +19,7 @@ use crate::ucs::status::{Error, Result};
 #[inline]
 pub fn try_mapped(ep: &Endpoint, dst: UserMem, remote: u64, key: &RemoteKey) -> Option<()> {
     let src = key.mapped(remote, dst.len())?;
-    if !ep.order().allows(Way::Mapped) || ep.failure().is_some() || ep.worker().used.is_some() {
+    if !super::may_be_done_at_once(ep) {
         return None;
     }
     src.copy_to(dst);

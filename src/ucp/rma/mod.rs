@@ -37,6 +37,13 @@ pub(super) fn device_reader(ep: &Endpoint, key: &RemoteKey) -> Option<(Rc<dyn uc
     Some((ep.device_reader()?, key.device()?))
 }
 
+/// Whether an operation on memory that is mapped here may be done by the call, past all queues: nothing is
+/// to be waited for, and nobody counts the operations that are posted.
+#[inline]
+pub(in crate::ucp) fn may_be_done_at_once(ep: &Endpoint) -> bool {
+    ep.order().allows(Way::Mapped) && ep.failure().is_none() && ep.worker().used.is_none()
+}
+
 /// Checks that an operation may be posted at all.
 pub(super) fn check(ep: &Endpoint, key: &RemoteKey, remote: u64, len: usize) -> Result<()> {
     ep.check_usable()?;

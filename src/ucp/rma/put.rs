@@ -20,7 +20,7 @@ use crate::ucs::status::{Error, Result};
 #[inline]
 pub fn try_mapped(ep: &Endpoint, src: UserMem, remote: u64, key: &RemoteKey) -> Option<()> {
     let dst = key.mapped(remote, src.len())?;
-    if !ep.order().allows(Way::Mapped) || ep.failure().is_some() || ep.worker().used.is_some() {
+    if !super::may_be_done_at_once(ep) {
         return None;
     }
     src.copy_to(dst);

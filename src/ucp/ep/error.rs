@@ -145,6 +145,8 @@ impl Endpoint {
         let Some(error) = self.failed.get() else {
             return;
         };
+        // The peer has closed in order, and nothing is lost by that.
+        let quiet = self.is_by_sockaddr() && self.peer_stopped.get() && !self.awaits_peer();
         self.let_go();
         self.end_pending(error);
         self.fail_held(error);
@@ -163,11 +165,12 @@ impl Endpoint {
             Some(handler) if mode != ErrorMode::None && self.is_owned() => {
                 self.worker.call_error_handler(self, handler, error);
             }
-            _ if self.is_owned() => {
+            _ if self.is_owned() && !quiet => {
                 crate::ucs_error!("connection to {} failed: {error}", self.peer_name());
             }
             _ => {
-                crate::ucs_diag!("connection from {} failed: {error}", self.peer_name());
+                let name = self.peer_name();
+                crate::ucs_diag!("connection from {name} failed: {error}");
                 if !self.is_held() {
                     self.worker.forget_endpoint(self);
                 }

@@ -34,8 +34,12 @@ pub enum Then {
     Tell(ReqRef),
 }
 
-/// Set in the numbers of one-sided operations.
+/// Set in the numbers of one-sided operations,
 const ONE_SIDED: u64 = 1;
+/// and of receives, and whatever else the peer's operations ask for.
+pub const OF_PEER: u64 = 2;
+/// Numbers grow by this, so that there is room for these.
+const NEXT: u64 = 4;
 
 /// A flush in flight.
 pub struct Flush {
@@ -82,9 +86,13 @@ impl Endpoint {
         self.count_op(req, ONE_SIDED);
     }
 
+    /// Something begins that an operation of the peer asks for.
+    pub fn service_started(self: &Rc<Self>, req: ReqRef) {
+        self.count_op(req, OF_PEER);
+    }
+
     fn count_op(self: &Rc<Self>, req: ReqRef, kind: u64) {
-        // Numbers grow by two, so that there is room for the kind.
-        self.started.set(self.started.get() + 2);
+        self.started.set(self.started.get() + NEXT);
         self.in_flight.set(self.in_flight.get() + 1);
         req.set_ep(Some(self.clone()), self.started.get() | kind);
     }
@@ -103,6 +111,9 @@ impl Endpoint {
         for req in waiting {
             step(self, req, number, Ok(()));
         }
+        if number & OF_PEER != 0 {
+            self.part();
+        }
     }
 
     /// `ucp_ep_flush_nbx`.
@@ -119,7 +130,9 @@ impl Endpoint {
     /// The end of an endpoint that is not closed by force.
     pub(super) fn flush_and_close(self: &Rc<Self>, options: &ReqOptions) -> Result<Posted> {
         self.worker.acknowledge_all();
-        self.flush_as(options, Then::Close)
+        let posted = self.flush_as(options, Then::Close);
+        self.tell_closing();
+        posted
     }
 
     fn flush_as(self: &Rc<Self>, options: &ReqOptions, then: Then) -> Result<Posted> {
@@ -167,7 +180,7 @@ impl Endpoint {
             Then::Nothing | Then::Tell(_) => &self.one_sided,
         };
         let remaining = waits_for.get() as usize + 1;
-        let born = self.started.get() + 2;
+        let born = self.started.get() + NEXT;
         req.set_op(Op::Flush(Flush {
             born,
             remaining,
@@ -199,6 +212,17 @@ impl Endpoint {
     /// A lane has confirmed.
     pub fn lane_flushed(self: &Rc<Self>, req: ReqRef, result: Result<()>) {
         step(self, req, 0, result);
+    }
+
+    /// A flush that closes is waiting.
+    pub(super) fn has_closing_flush(&self) -> bool {
+        let waiting = self.flushes().map(|all| all.borrow().clone());
+        waiting.unwrap_or_default().into_iter().any(|req| {
+            let op = req.take_op();
+            let closes = matches!(&op, Op::Flush(flush) if matches!(flush.then, Then::Close));
+            req.set_op(op);
+            closes
+        })
     }
 
     pub(super) fn end_flushes(self: &Rc<Self>, error: Error) {

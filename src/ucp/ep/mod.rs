@@ -6,6 +6,7 @@ mod create;
 pub mod error;
 pub mod flush;
 mod later;
+mod parting;
 mod pending;
 mod perf;
 pub mod rails;
@@ -134,6 +135,8 @@ struct Rare {
     lease: OnceCell<uct::Lease>,
     /// The receiving side of its stream, once it is used.
     stream: RefCell<Option<Box<Stream>>>,
+    /// Where both ends are being closed.
+    parting: Cell<parting::Parting>,
 }
 
 #[cfg(target_pointer_width = "64")]

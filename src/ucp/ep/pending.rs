@@ -255,18 +255,23 @@ impl Endpoint {
         self.announced.set(announced);
     }
 
+    /// A message about this side of the connection that needs nothing more.
+    pub(super) fn word(&self, kind: wireup::Kind) -> Message {
+        let header = wireup::Wireup {
+            kind,
+            origin: self.origin(),
+            to: self.remote_worker(),
+        };
+        Message::new(am::WIREUP, wireup::Wireup::LEN, |w| header.encode(w))
+    }
+
     /// Tells the peer, once, that this side of the connection is gone. If the lane has no room for
     /// that now, the endpoint lives on in the worker's queue until it has.
     pub(in crate::ucp) fn say_closed(self: &Rc<Self>, kind: wireup::Kind) {
         if !self.is_wired() || !self.announced.replace(false) {
             return;
         }
-        let header = wireup::Wireup {
-            kind,
-            origin: self.origin(),
-            to: self.remote_worker(),
-        };
-        let message = Message::new(am::WIREUP, wireup::Wireup::LEN, |w| header.encode(w));
+        let message = self.word(kind);
         if self.is_blocked() || matches!(self.post(&message, true), Ok(Post::NoResource)) {
             self.push(Pending::Control(message));
         }

@@ -31,6 +31,7 @@ pub use pool::RequestPool;
 use crate::sys::usermem::UserMem;
 use crate::ucp::dt::RecvBuf;
 use crate::ucp::ep::Endpoint;
+use crate::ucp::ep::flush::OF_PEER;
 use crate::ucp::proto::Op;
 use crate::ucp::tag::{MatchLink, TagRecv};
 use crate::ucp::worker::Worker;
@@ -225,6 +226,11 @@ impl ReqRef {
     pub fn set_ep(self, ep: Option<Rc<Endpoint>>, number: u64) {
         self.get().ep.set(ep);
         self.get().number.set(number);
+    }
+
+    /// The operation is what one of the peer's asks for.
+    pub fn is_of_peer(self) -> bool {
+        self.get().number.get() & OF_PEER != 0
     }
 
     /// The endpoint and the operation's number there, to account for its end.

@@ -152,7 +152,7 @@ pub fn on_get(worker: &Worker, data: &[u8]) -> Option<()> {
         return Some(());
     };
     req.add_flags(flag::RELEASED);
-    ep.op_started(req);
+    ep.service_started(req);
     let id = worker.name_op(req);
     let stream = Stream::new(buf, id, get.op, start).holding(memory);
     req.set_op(Op::Stream(Flight::new(stream)));

@@ -17,6 +17,10 @@ pub enum Kind {
     Lane = 4,
     /// "The link that yours leads to is gone." Yours and mine follow, 8 bytes each.
     Stale = 5,
+    /// "This endpoint of mine is being closed in order."
+    Closing = 6,
+    /// The same, and "nothing that you have sent will be received any more".
+    Drained = 7,
 }
 
 /// Header of `WIREUP`.
@@ -48,6 +52,8 @@ impl Wireup {
             3 => Kind::Aborted,
             4 => Kind::Lane,
             5 => Kind::Stale,
+            6 => Kind::Closing,
+            7 => Kind::Drained,
             _ => return None,
         };
         let origin = Origin {

@@ -18,6 +18,8 @@ pub fn on_message(worker: &Worker, data: &[u8]) -> Option<()> {
     match header.kind {
         Kind::Closed => worker.peer_closed(header.origin, false),
         Kind::Aborted => worker.peer_closed(header.origin, true),
+        Kind::Closing => worker.peer_closing(header.origin, false),
+        Kind::Drained => worker.peer_closing(header.origin, true),
         Kind::Lane => {
             let (lane, packed) = Lane::decode(packed)?;
             let address = address::decode(packed).ok()?;

@@ -187,12 +187,13 @@ impl Worker {
             return ep.fail_with_peer(Error::ConnectionReset);
         }
         ep.peer_has_closed();
-        if ep.is_owned() && ep.error_mode() != ErrorMode::None {
-            // To a user who handles errors the end of the connection is one; but between workers
-            // that know each other by their addresses, an orderly close concerns one side only.
-            if aborted || origin.conn & BY_SOCKADDR != 0 {
-                ep.fail_with_peer(Error::ConnectionReset);
-            }
+        // Between workers that know each other by their addresses, an orderly close concerns one side
+        // only; a connection by socket address ends with it.
+        let ends = origin.conn & BY_SOCKADDR != 0;
+        if ep.is_owned() && (ends || aborted && ep.error_mode() != ErrorMode::None) {
+            ep.fail_with_peer(Error::ConnectionReset);
+        } else if ends && ep.is_closing() && ep.failure().is_none() {
+            return ep.end_with_peer();
         }
         if ep.failure().is_none() && ep.awaits_peer() {
             // What has arrived there and is received later has to be answered.
@@ -200,6 +201,22 @@ impl Worker {
         }
         if !ep.is_held() {
             ep.drop_unowned();
+        }
+    }
+
+    /// A peer's endpoint is being closed in order; `drained`: nothing that was sent to it will be
+    /// received any more.
+    pub fn peer_closing(&self, origin: Origin, drained: bool) {
+        let by_sockaddr = origin.conn & BY_SOCKADDR != 0;
+        let Some(ep) = self.endpoint_of(origin).filter(|_| by_sockaddr) else {
+            return;
+        };
+        if ep.failure().is_some() {
+            return;
+        }
+        ep.peer_is_closing();
+        if drained {
+            ep.peer_receives_no_more();
         }
     }
 

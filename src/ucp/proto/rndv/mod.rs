@@ -75,7 +75,8 @@ fn receive_when(worker: &Worker, req: ReqRef, buf: RecvBuf, rts: &Rts, at_once: 
         drop(buf);
         return worker.finish(req, Err(Error::Unreachable));
     };
-    if let Some(error) = ep.failure() {
+    let over = ep.receives_no_more().then_some(Error::ConnectionReset);
+    if let Some(error) = ep.failure().or(over) {
         // It has ended what was in flight already.
         drop(buf);
         return worker.finish(req, Err(error));
@@ -91,7 +92,7 @@ fn receive_when(worker: &Worker, req: ReqRef, buf: RecvBuf, rts: &Rts, at_once: 
         };
         return worker.finish(req, result);
     }
-    ep.op_started(req);
+    ep.service_started(req);
     let op = worker.name_op(req);
     // What comes later are data of active messages.
     let scheme = scheme::choose(&ep, &buf, rts, at_once);

@@ -1,0 +1,138 @@
+//! Both ends of a connection by socket address are closed in order.
+//!
+//! A close waits for what the peer has yet to receive. The peer won't, once its end is closed: the
+//! connection is over with either of its endpoints. As the peer's close may wait in the same way for
+//! what is to be received here, both say that they are closing; and each then says, as soon as
+//! nothing that the other has sent is being received any more, that nothing will be. What only
+//! a receiver could end is ended by that.
+//!
+//! Between endpoints by worker address a close concerns one side only: its worker may receive
+//! whatever is sent to it all the same.
+
+use std::rc::Rc;
+
+use super::Endpoint;
+use crate::ucp::proto::Op;
+use crate::ucp::request::ReqRef;
+use crate::ucp::wire::sockaddr::BY_SOCKADDR;
+use crate::ucp::wire::wireup::Kind;
+use crate::ucs::status::Error;
+
+/// How far the two closes are.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Parting {
+    /// Ours has begun, and the peer knows.
+    ours: bool,
+    /// The peer's has begun.
+    theirs: bool,
+    /// Nothing that the peer has sent will be received any more, and it knows.
+    over: bool,
+}
+
+impl Endpoint {
+    /// One end of a connection by socket address.
+    pub fn is_by_sockaddr(&self) -> bool {
+        self.conn & BY_SOCKADDR != 0
+    }
+
+    fn parting(&self) -> Parting {
+        self.rare
+            .get()
+            .map(|rare| rare.parting.get())
+            .unwrap_or_default()
+    }
+
+    fn set_parting(&self, change: impl FnOnce(&mut Parting)) {
+        let mut parting = self.parting();
+        change(&mut parting);
+        self.rare().parting.set(parting);
+    }
+
+    /// Messages of the peer that have not met a receive won't be received any more.
+    pub(in crate::ucp) fn receives_no_more(&self) -> bool {
+        self.parting().over
+    }
+
+    /// A close in order waits for something.
+    pub(in crate::ucp) fn is_closing(&self) -> bool {
+        self.has_closing_flush()
+    }
+
+    /// The peer learns of a close here that can't end at once. One that has not been announced has
+    /// nothing that the peer would have to answer.
+    pub(super) fn tell_closing(self: &Rc<Self>) {
+        if self.is_by_sockaddr()
+            && self.is_wired()
+            && self.is_announced()
+            && self.failed.get().is_none()
+            && !self.parting().ours
+            && self.is_closing()
+        {
+            self.set_parting(|parting| parting.ours = true);
+            self.send_message(self.word(Kind::Closing));
+            self.part();
+        }
+    }
+
+    /// The peer's close has begun.
+    pub(in crate::ucp) fn peer_is_closing(self: &Rc<Self>) {
+        self.set_parting(|parting| parting.theirs = true);
+        self.part();
+    }
+
+    /// Says that nothing will be received any more, when that is so.
+    pub(super) fn part(self: &Rc<Self>) {
+        let Parting { ours, theirs, over } = self.parting();
+        if ours && theirs && !over && self.failed.get().is_none() && !self.is_serving() {
+            self.set_parting(|parting| parting.over = true);
+            self.send_message(self.word(Kind::Drained));
+        }
+    }
+
+    /// Something of the peer's is being received, or answered.
+    fn is_serving(self: &Rc<Self>) -> bool {
+        let named = self.worker.named_of(self);
+        named.into_iter().any(ReqRef::is_of_peer)
+    }
+
+    /// The peer receives nothing any more: what needs a receiver there ends. Both ends are closing.
+    pub(in crate::ucp) fn peer_receives_no_more(self: &Rc<Self>) {
+        if !self.is_closing() || self.failed.get().is_some() {
+            return;
+        }
+        for id in self.worker.op_ids() {
+            // A callback may have ended others meanwhile.
+            let Some(req) = self.worker.op_by_id(id) else {
+                continue;
+            };
+            let ours = req.ep().is_some_and(|ep| Rc::ptr_eq(&ep, self)) && !req.is_of_peer();
+            if ours && needs_receiver(req) {
+                self.unqueue(req);
+                self.worker.finish(req, Err(Error::ConnectionReset));
+            }
+        }
+    }
+
+    /// The peer's end is closed while ours is being closed in order: what is left ends, and so does
+    /// the close, in good order.
+    pub(in crate::ucp) fn end_with_peer(self: &Rc<Self>) {
+        let error = Error::ConnectionReset;
+        self.let_go();
+        self.end_pending(error);
+        self.fail_held(error);
+        self.worker.finish_all_of(self, error);
+        self.end_flushes(error);
+    }
+}
+
+/// Whether only a receive at the peer ends this send.
+fn needs_receiver(req: ReqRef) -> bool {
+    let op = req.take_op();
+    let needs = match &op {
+        Op::Eager(flight) => flight.stage().is_sync(),
+        Op::SyncWait | Op::Announce(_) | Op::Offered(_) | Op::Stream(_) | Op::RndvPut(_) => true,
+        _ => false,
+    };
+    req.set_op(op);
+    needs
+}

@@ -142,6 +142,19 @@ def lanes(ctx, tls):
     ctx.note = said[ctx.lib][0]
 
 
+def to_itself(ctx, tls):
+    """An endpoint to the own worker is called so, whatever its lanes are."""
+    said = {}
+    for lib in (ctx.lib, ctx.genuine):
+        env = where.environ(lib, tls, UCX_PROTO_INFO="y", UCX_WARN_UNUSED_ENV_VARS="n")
+        r = ctx.run([where.PERFTEST, "-l", "-t", "tag_lat", "-n", "10", "-w", "2"], env, 60)
+        if r.rc != 0:
+            raise Failure(r.how())
+        said[lib] = set(re.findall(r"perftest [a-z-]+ cfg#\d+", r.out))
+    if said[ctx.lib] != {"perftest self cfg#0"} or said[ctx.lib] != said[ctx.genuine]:
+        raise Failure(f"ours {said[ctx.lib]}, genuine UCX {said[ctx.genuine]}")
+
+
 def filtered(ctx, tls):
     """A pattern, and nothing."""
     some = tables(output(ctx, ctx.lib, tls, "tag_lat", "tagged*(multi)*"))
@@ -151,4 +164,4 @@ def filtered(ctx, tls):
 
 
 def tests():
-    return over_both("tables of protocols, beside genuine UCX", all_tables) + [Test("tables of protocols that were used, beside genuine UCX", "sm", used(USES[1::3]))] + over_both("tables of protocols that were used, all, beside genuine UCX", used(USES), smoke=False) + [Test("tables of protocols, filtered", "tcp", filtered), Test("lanes at level info, beside genuine UCX", "tcp", lanes)]
+    return over_both("tables of protocols, beside genuine UCX", all_tables) + [Test("tables of protocols that were used, beside genuine UCX", "sm", used(USES[1::3]))] + over_both("tables of protocols that were used, all, beside genuine UCX", used(USES), smoke=False) + [Test("tables of protocols, filtered", "tcp", filtered), Test("tables of protocols, to itself", "tcp", to_itself), Test("lanes at level info, beside genuine UCX", "tcp", lanes)]

@@ -91,6 +91,7 @@ impl Endpoint {
                 }
                 self.worker.bind_origin(self);
                 self.worker.watch_peer(self);
+                self.tell_closing();
             }
             Err(error) => self.fail(error),
         }
@@ -302,7 +303,7 @@ fn choose(
         }
         reachable(worker, address, l, r)
     };
-    let lanes = select::select(
+    let mut lanes = select::select(
         address.peer_name(),
         &local,
         &address.tls,
@@ -313,6 +314,7 @@ fn choose(
         crate::ucs_error!("{}", reason.0);
         Error::Unreachable
     })?;
+    lanes.own = address.uuid == worker.uid();
     let am = lanes.all.get(usize::from(lanes.am));
     let ways = match am.map(|spec| (spec.local, spec.remote)) {
         // Memory of this host is there or it isn't: only a network's ways are found out by trying.

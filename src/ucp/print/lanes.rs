@@ -22,10 +22,8 @@ impl Scope {
     pub fn of(context: &Context, lanes: &Lanes) -> Scope {
         let on = |lane: &LaneSpec| context.resources.get(usize::from(lane.rsc_index));
         let mut resources = lanes.all.iter().filter_map(on);
-        if resources
-            .clone()
-            .any(|rsc| rsc.kind() == DeviceKind::Loopback)
-        {
+        let mut loops = resources.clone();
+        if lanes.own || loops.any(|rsc| rsc.kind() == DeviceKind::Loopback) {
             Scope::SelfLoop
         } else if resources.any(|rsc| rsc.kind() == DeviceKind::Shm || rsc.dev_name() == "lo") {
             Scope::IntraNode

@@ -278,6 +278,7 @@ mod tests {
             device: None,
             keepalive: None,
             numbered: false,
+            own: false,
         }
     }
 

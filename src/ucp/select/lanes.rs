@@ -84,6 +84,8 @@ pub struct Lanes {
     pub keepalive: Option<LaneIdx>,
     /// Messages are numbered and survive the loss of any of `am_bw`; nothing else is used.
     pub numbered: bool,
+    /// They lead back to the worker itself.
+    pub own: bool,
 }
 
 /// What the endpoint must be able to do.
@@ -194,6 +196,7 @@ pub fn select(
         device,
         keepalive,
         numbered: requirements.failover,
+        own: false,
     })
 }
 

@@ -3,6 +3,7 @@ import os
 import subprocess
 import time
 
+import capi
 import where
 from proc import Background, Failure
 from tests import Skip, Test
@@ -27,6 +28,14 @@ ip link set p0 master br0 && ip link set p0 up && ip link set p1 up && ip link s
 UNUSABLE = """set -e
 ip link add 0bad type veth peer name 1bad && ip addr add 10.77.0.1/24 dev 0bad && ip link set 0bad up && ip link set 1bad up
 nsenter -t $1 -n sh -ec 'ip route add 10.77.0.0/24 via 10.9.0.99'
+"""
+
+# Each host has many more interfaces, which lead nowhere.
+MANY = """set -e
+crowd='for i in $(seq 1 80); do
+ip link add x$i type veth peer name y$i; ip addr add 10.$1.$i.1/24 dev x$i; ip link set x$i up; ip link set y$i up; done'
+sh -ec "$crowd" sh 40
+nsenter -t $1 -n sh -ec "$crowd" sh 41
 """
 
 
@@ -85,6 +94,27 @@ def perftest(test, size, more, change=None, says=""):
     return body
 
 
+def many_interfaces(to, where_from, more=None):
+    """Clients and servers connect by socket address, however many interfaces they have: the connection's private data
+    hold the addresses of a part of them."""
+    def body(ctx, tls):
+        env = where.environ(ctx.lib, tls, UCX_LOG_LEVEL="diag", UCX_LOG_FILE="stderr", **(more or {}))
+        binary = capi.program(ctx, "far", "1.22.0")
+        with Hosts() as hosts:
+            hosts.change(MANY)
+            server = Background([*hosts.on(0), binary, "listen", "14002"], env)
+            time.sleep(1)
+            r = ctx.run([*hosts.on(where_from), binary, "connect", to, "14002"], env, 90)
+            rc, out = server.finish(30)
+        r.out += "--- server\n" + out
+        if r.rc != 0 or rc != 0:
+            raise Failure(f"client: {r.how()}, server: {rc}")
+        if os.path.realpath(ctx.lib) != os.path.realpath(ctx.genuine) and r.out.count("UCX_TCP_CM_PRIV_DATA_LEN") != 2:
+            raise Failure("client and server have not said once each what is left out")
+
+    return body
+
+
 def tests():
     found = []
     for test, size in (("tag_lat", 8), ("tag_bw", 1 << 20), ("ucp_put_bw", 65536)):
@@ -93,4 +123,8 @@ def tests():
     for test, size in (("tag_lat", 8), ("tag_bw", 1 << 20), ("ucp_put_bw", 65536)):
         found.append(Test(f"two hosts, an unusable address, {test}", "tcp",
                           perftest(test, size, {"UCX_LOG_LEVEL": "diag"}, UNUSABLE, "leads nowhere"), smoke=test == "tag_bw"))
+    for tls in ("tcp", "both"):
+        found.append(Test("two hosts, 80 interfaces more on each", tls, many_interfaces("10.9.0.1", 1), smoke=tls == "tcp"))
+        found.append(Test("one host, 80 interfaces more, by loopback", tls, many_interfaces("127.0.0.1", 0), smoke=False))
+        found.append(Test("one host, 80 interfaces more, by one of them", tls, many_interfaces("10.40.50.1", 0), smoke=False))
     return found

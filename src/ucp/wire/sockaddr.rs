@@ -35,7 +35,8 @@ pub struct Hello {
 }
 
 impl Hello {
-    const LEN: usize = 13;
+    /// Bytes before the address.
+    pub const LEN: usize = 13;
 
     pub fn encode(&self, address: &[u8]) -> Vec<u8> {
         let mut body = vec![0; Self::LEN];

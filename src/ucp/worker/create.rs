@@ -12,7 +12,6 @@ use super::lock::WorkerLock;
 use super::origins::Origins;
 use super::{IdTable, Keepalive, Worker};
 use crate::sys::event::{EventSet, random_u64};
-use crate::ucp::address::{self, AddressFlags, TlAddress, TlId, WorkerAddress};
 use crate::ucp::am::ActiveMessages;
 use crate::ucp::context::{Context, Features, OpenIface};
 use crate::ucp::ep::Wired;
@@ -25,7 +24,7 @@ use crate::ucp::wire::wireup;
 use crate::ucp::wireup::attempts::KnownWays;
 use crate::ucp::wireup::sockaddr::SockaddrWireup;
 use crate::ucs::status::{Error, Result};
-use crate::uct::{DeviceKind, IfaceParams, fault};
+use crate::uct::{IfaceParams, fault};
 
 /// `ucs_thread_mode_t`
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -161,62 +160,6 @@ impl Worker {
         fault::name_messages_by(crate::ucp::wire::name::of);
         worker.collect_event_fds();
         Ok(worker)
-    }
-
-    /// The worker's address, packed once.
-    pub fn address(&self) -> Rc<[u8]> {
-        if let Some(address) = &*self.address.borrow() {
-            return address.clone();
-        }
-        let packed: Rc<[u8]> = self.pack_address(false).into();
-        *self.address.borrow_mut() = Some(packed.clone());
-        packed
-    }
-
-    /// Packs an address; with `net_only`, of network transports alone.
-    pub fn pack_address(&self, net_only: bool) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(256);
-        let mut spans = Vec::with_capacity(self.ifaces.len());
-        for open in &self.ifaces {
-            let start = bytes.len();
-            open.iface.device_address(&mut bytes);
-            let middle = bytes.len();
-            open.iface.iface_address(&mut bytes);
-            spans.push((start, middle, bytes.len()));
-        }
-        let mut packed = WorkerAddress {
-            uuid: self.uid,
-            ..WorkerAddress::default()
-        };
-        if self.context.config.bool_("ADDRESS_DEBUG_INFO") {
-            packed.name = Some(&self.name);
-        }
-        if net_only {
-            packed.flags |= AddressFlags::NET_ONLY;
-        }
-        for (open, (start, middle, end)) in self.ifaces.iter().zip(spans) {
-            let Some(rsc) = self.context.resources.get(usize::from(open.rsc_index)) else {
-                continue;
-            };
-            if net_only && rsc.kind() != DeviceKind::Net {
-                continue;
-            }
-            let attr = open.iface.attr();
-            packed.tls.push(TlAddress {
-                tl: TlId::of(rsc.tl_name()),
-                rsc_index: open.rsc_index,
-                md_index: rsc.md_index,
-                dev_index: rsc.dev_index,
-                caps: attr.caps,
-                perf: attr.perf,
-                device_addr: bytes.get(start..middle).unwrap_or_default(),
-                iface_addr: bytes.get(middle..end).unwrap_or_default(),
-            });
-        }
-        address::encode(&packed).unwrap_or_else(|e| {
-            crate::ucs_error!("failed to pack the worker address: {e}");
-            Vec::new()
-        })
     }
 
     /// `ucp_worker_destroy`: closes what is left and lets go of everything.

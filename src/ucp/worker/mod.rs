@@ -1,5 +1,6 @@
 //! Workers: progress, endpoints, matching and requests, with one thread of control.
 
+mod address;
 mod ahead;
 mod alarm;
 mod create;

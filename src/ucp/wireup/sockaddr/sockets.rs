@@ -146,9 +146,11 @@ impl SockaddrWireup {
         peer: SocketAddr,
         local: Option<SocketAddr>,
     ) -> Result<Option<SocketAddr>> {
-        let body = hello.encode(&worker.address());
-        self.check_len(worker, &body)?;
+        let room = self.settings(worker).priv_data_len;
         let socket = CmConn::connect(peer, local, self.settings(worker))?;
+        let address = worker.address_within(room.saturating_sub(Hello::LEN), socket.local());
+        let body = hello.encode(&address);
+        self.check_len(worker, &body)?;
         let frame = Frame {
             kind: kind::HELLO,
             body,
@@ -222,7 +224,8 @@ impl SockaddrWireup {
 
     /// Answers a client whose endpoint has been made.
     pub(super) fn accept(&self, worker: &Worker, request: ConnRequest, token: u64) -> Result<()> {
-        let body = worker.address().to_vec();
+        let room = self.settings(worker).priv_data_len;
+        let body = worker.address_within(room, request.addresses().0).to_vec();
         if let Err(error) = self.check_len(worker, &body) {
             request.refuse(error);
             return Err(error);

@@ -322,7 +322,7 @@ int main(void)
     CASE(worker_unknown_bits, UCS_OK);
     CASE(ep_null_params, UCS_ERR_INVALID_PARAM);
     CASE(ep_no_address, UCS_ERR_INVALID_PARAM);
-    CASE(ep_null_address, UCS_ERR_INVALID_ADDR);
+    CASE(ep_null_address, UCS_ERR_INVALID_PARAM);
     CASE(send_null_ep, UCS_ERR_INVALID_PARAM);
     CASE(recv_null_worker, UCS_ERR_INVALID_PARAM);
     CASE(bad_datatype, UCS_ERR_INVALID_PARAM);

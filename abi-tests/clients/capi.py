@@ -449,6 +449,18 @@ def tests():
                       smoke=False)
     found.append(Test("capi close_status", "tcp", body_for("close_status")))
     found.append(Test("capi close_status", "sm", alone("close_status")))
+    for mode in ("peer", "none", "failover"):
+        # Genuine UCX never ends some of these sends; PEER with shared memory alone it doesn't know.
+        for tls in ("tcp", "both"):
+            found.append(Test(f"capi both_close, {mode}", tls, alone("both_close", [mode], limit=400)))
+        found += over_all(f"capi both_close, {mode}, by worker address", alone("both_close", [mode, "address"], limit=400),
+                          smoke=mode == "peer")
+    found.append(Test("capi bad_params", "tcp", body_for("bad_params", more={"UCX_HANDLE_ERRORS": "none"}, ways=ONE_WAY)))
+    found.append(Test("capi clients_fail", "tcp", body_for("clients_fail", more={"UCX_HANDLE_ERRORS": "none"}, ways=ONE_WAY)))
+    found.append(Test("capi clients_fail, exact", "tcp", alone("clients_fail", ["exact"])))
+    found += [Test("capi storm", tls, alone("storm", ["20"])) for tls in ("tcp", "both")]
+    found += [Test("capi storm, long", tls, alone("storm", ["300", "11"], limit=400), smoke=False) for tls in ("tcp", "both")]
+    found.append(Test("capi storm, AddressSanitizer", "tcp", by_asan("storm", ["5", "3"])))
     found.append(Test("capi private_data", "tcp", body_for("private_data")))
     found.append(Test("capi private_data, the server's limit too", "tcp", alone("private_data", ["server"])))
     found += [Test("capi noproc", tls, silent("noproc", [])) for tls in ("tcp", "both")]

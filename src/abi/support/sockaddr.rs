@@ -17,6 +17,29 @@ pub unsafe fn read(addr: *const sockaddr) -> Result<SocketAddr, Error> {
     unsafe { known(addr) }
 }
 
+/// The same, where the kernel is to bind a socket to it: `len` has to be enough for its family, and
+/// no more than any address takes.
+///
+/// # Errors
+/// As [`read`]; `IoError`, after a message, for another length.
+///
+/// # Safety
+/// As [`read`].
+pub unsafe fn read_to_bind(addr: *const sockaddr, len: socklen_t) -> Result<SocketAddr, Error> {
+    // SAFETY: forwarded to the caller.
+    let address = unsafe { read(addr) }?;
+    let least = match address {
+        SocketAddr::V4(_) => size_of::<libc::sockaddr_in>(),
+        // Without the scope, which the first IPv6 addresses didn't have.
+        SocketAddr::V6(_) => size_of::<libc::sockaddr_in6>() - size_of::<u32>(),
+    };
+    if !(least..=size_of::<sockaddr_storage>()).contains(&(len as usize)) {
+        crate::ucs_error!("a socket can't be bound to {address}: {len} is not its length");
+        return Err(Error::IoError);
+    }
+    Ok(address)
+}
+
 /// The same, as C keeps addresses of any kind.
 pub fn storage(addr: &SocketAddr) -> sockaddr_storage {
     let raw = socket2::SockAddr::from(*addr);

@@ -84,7 +84,29 @@ pub(in crate::abi::ucp) unsafe fn modify(
 /// As `ucp_ep_create`.
 unsafe fn create(worker: ucp_worker_h, params: *const ucp_ep_params_t) -> Result<ucp_ep_h, Error> {
     // SAFETY: forwarded to the caller.
-    let p = unsafe { Params::new(params) }?;
+    unsafe {
+        let p = Params::new(params)?;
+        let flags = crate::field!(p, UCP_EP_PARAM_FIELD_FLAGS, flags).unwrap_or(0);
+        // What is asked for, where several peers are named.
+        if u64::from(flags) & UCP_EP_PARAMS_FLAGS_CLIENT_SERVER != 0 {
+            let (options, _) = options_of(&p)?;
+            by_sockaddr(worker, &p, options)
+        } else if p.has(UCP_EP_PARAM_FIELD_CONN_REQUEST) {
+            by_request(worker, &p)
+        } else {
+            let (options, _) = options_of(&p)?;
+            by_address(worker, &p, options)
+        }
+    }
+}
+
+/// What the caller says of the endpoint itself; the error mode apart, if any is named.
+///
+/// # Safety
+/// As [`Params::new`].
+unsafe fn options_of(
+    p: &Params<'_, ucp_ep_params_t>,
+) -> Result<(EpOptions, Option<ErrorMode>), Error> {
     let mode = crate::field!(p, UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE, err_mode);
     let handler = crate::field!(p, UCP_EP_PARAM_FIELD_ERR_HANDLER, err_handler);
     let user_data = crate::field!(p, UCP_EP_PARAM_FIELD_USER_DATA, user_data);
@@ -106,17 +128,8 @@ unsafe fn create(worker: ucp_worker_h, params: *const ucp_ep_params_t) -> Result
         // SAFETY: a terminated string or NULL, by the API.
         name: name.and_then(|name| unsafe { cstr::text(name) }.map(Cow::into_owned)),
     };
-    // SAFETY: forwarded to the caller.
-    unsafe {
-        if p.has(UCP_EP_PARAM_FIELD_CONN_REQUEST) {
-            let stated = mode.map(|_| options.mode);
-            by_request(worker, &p, options, stated)
-        } else if p.has(UCP_EP_PARAM_FIELD_SOCK_ADDR) {
-            by_sockaddr(worker, &p, options)
-        } else {
-            by_address(worker, &p, options)
-        }
-    }
+    let stated = mode.map(|_| options.mode);
+    Ok((options, stated))
 }
 
 /// To a worker whose address is known.
@@ -129,11 +142,19 @@ unsafe fn by_address(
     options: EpOptions,
 ) -> Result<ucp_ep_h, Error> {
     let Some(foreign) = crate::field!(p, UCP_EP_PARAM_FIELD_REMOTE_ADDRESS, address) else {
-        crate::ucs_error!("ucp_ep_create: no remote address");
+        let hint = match p.has(UCP_EP_PARAM_FIELD_SOCK_ADDR) {
+            true => " (a socket address needs UCP_EP_PARAMS_FLAGS_CLIENT_SERVER)",
+            false => "",
+        };
+        crate::ucs_error!("ucp_ep_create: no remote address{hint}");
         return Err(Error::InvalidParam);
     };
     let flags = crate::field!(p, UCP_EP_PARAM_FIELD_FLAGS, flags).unwrap_or(0);
     let apart = u64::from(flags) & UCP_EP_PARAMS_FLAGS_NO_LOOPBACK != 0;
+    if foreign.is_null() {
+        crate::ucs_error!("ucp_ep_create: the remote address is NULL");
+        return Err(Error::InvalidParam);
+    }
     // SAFETY: an address of any content, by the API.
     let packed = unsafe { convert::foreign_address(foreign) }?;
     let address = address::decode(&packed).map_err(|e| convert::bad_address(&e))?;
@@ -159,14 +180,12 @@ unsafe fn by_sockaddr(
     options: EpOptions,
 ) -> Result<ucp_ep_h, Error> {
     let flags = crate::field!(p, UCP_EP_PARAM_FIELD_FLAGS, flags).unwrap_or(0);
-    let remote = crate::field!(p, UCP_EP_PARAM_FIELD_SOCK_ADDR, sockaddr);
-    let remote = remote.ok_or(Error::InvalidParam)?;
-    if u64::from(flags) & UCP_EP_PARAMS_FLAGS_CLIENT_SERVER == 0 {
+    let Some(remote) = crate::field!(p, UCP_EP_PARAM_FIELD_SOCK_ADDR, sockaddr) else {
         crate::ucs_error!(
-            "ucp_ep_create: a socket address needs UCP_EP_PARAMS_FLAGS_CLIENT_SERVER"
+            "ucp_ep_create: UCP_EP_PARAMS_FLAGS_CLIENT_SERVER needs a socket address"
         );
         return Err(Error::InvalidParam);
-    }
+    };
     let with_id = u64::from(flags) & UCP_EP_PARAMS_FLAGS_SEND_CLIENT_ID != 0;
     let local = crate::field!(p, UCP_EP_PARAM_FIELD_LOCAL_SOCK_ADDR, local_sockaddr);
     // SAFETY: forwarded to the caller.
@@ -183,23 +202,24 @@ unsafe fn by_sockaddr(
     }
 }
 
-/// To a client that a listener was told of. The request is used up, also by failure. `mode`: how
-/// failures are handled, if the caller says so; else as the client does.
+/// To a client that a listener was told of. The request is used up, also by failure. Failures are
+/// handled as the client does.
 ///
 /// # Safety
 /// As `ucp_ep_create`.
 unsafe fn by_request(
     worker: ucp_worker_h,
     p: &Params<'_, ucp_ep_params_t>,
-    options: EpOptions,
-    mode: Option<ErrorMode>,
 ) -> Result<ucp_ep_h, Error> {
     let request = crate::field!(p, UCP_EP_PARAM_FIELD_CONN_REQUEST, conn_request);
-    let request = request.filter(|request| !request.is_null());
-    let request = request.ok_or(Error::InvalidParam)?;
+    let Some(request) = request.filter(|request| !request.is_null()) else {
+        crate::ucs_error!("ucp_ep_create: the connection request is NULL");
+        return Err(Error::InvalidParam);
+    };
     // SAFETY: a request that has not been answered; it is the callee's from here on.
     unsafe {
         let request = Box::from_raw(request.cast::<ConnRequest>());
+        let (options, mode) = options_of(p)?;
         convert::with_worker(worker, |worker| {
             let ep = worker.accept_request(*request, options, mode)?;
             Ok(convert::ep_handle(&ep))

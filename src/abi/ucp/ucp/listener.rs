@@ -55,7 +55,7 @@ unsafe fn create(
             return Err(Error::InvalidParam);
         };
         let handler = handler(&p)?;
-        let address = sockaddr::read(address.addr)?;
+        let address = sockaddr::read_to_bind(address.addr, address.addrlen)?;
         convert::with_worker(worker, |worker| {
             let listener = Listener::open(worker, address, handler)?;
             Ok(Box::into_raw(Box::new(listener)).cast())

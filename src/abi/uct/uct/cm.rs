@@ -150,13 +150,11 @@ pub unsafe extern "C" fn uct_listener_create(
     params: *const uct_listener_params_t,
     listener_p: *mut uct_listener_h,
 ) -> ucs_status_t {
-    let _ = socklen;
     // SAFETY: an open manager, the caller's address and struct, a writable place.
     unsafe {
         let opened = match Params::new(params) {
-            Ok(params) if !listener_p.is_null() => {
-                address::read(saddr).and_then(|saddr| Listener::open(cm, saddr, &params))
-            }
+            Ok(params) if !listener_p.is_null() => address::read_to_bind(saddr, socklen)
+                .and_then(|saddr| Listener::open(cm, saddr, &params)),
             _ => Err(Error::InvalidParam),
         };
         opened.map(|listener| listener_p.write(listener)).into()

@@ -33,8 +33,7 @@ impl Worker {
     /// `with_id`: the server is told our client id.
     ///
     /// # Errors
-    /// As [`CmConn::connect`]. A server that refuses makes the endpoint fail later, and so does a
-    /// worker address that is longer than what may be sent (`BufferTooSmall`), as in UCX.
+    /// None for what has to do with the server or the network: the endpoint fails later, as in UCX.
     pub fn connect_to(
         self: &Rc<Self>,
         remote: SocketAddr,
@@ -51,13 +50,9 @@ impl Worker {
         let ep = Endpoint::unwired(self, conn, options, &remote.to_string())?;
         match self.cm.connect(self, ep.token(), hello, remote, local) {
             Ok(local) => ep.set_sockaddrs(local, remote),
-            Err(Error::BufferTooSmall) => {
-                ep.set_sockaddrs(local, remote);
-                ep.fail(Error::BufferTooSmall);
-            }
             Err(error) => {
-                self.forget_endpoint(&ep);
-                return Err(error);
+                ep.set_sockaddrs(local, remote);
+                ep.fail(error);
             }
         }
         ep.set_owned(true);
@@ -173,6 +168,13 @@ impl Worker {
                 Polled::Frame(frame) if frame.kind == kind::END && answered.get() => {
                     self.cm.remove(key);
                 }
+                // It was closed before it knew that we know of it.
+                Polled::Frame(_) if answered.get() => {
+                    self.cm.remove(key);
+                    if let Some(ep) = self.endpoint_by_token(*token) {
+                        self.peer_closed(ep.peer_origin(), false);
+                    }
+                }
                 Polled::Frame(frame) => {
                     self.cm.remove(key);
                     let status = decode_reject(&frame.body).and_then(|s| Error::from_code(s.0));
@@ -180,6 +182,11 @@ impl Worker {
                 }
                 Polled::Failed(error) => {
                     self.cm.remove(key);
+                    // Who has gone without a word was perhaps no server.
+                    let error = match error {
+                        Error::ConnectionReset if !conn.has_heard() => Error::NotConnected,
+                        error => error,
+                    };
                     if !answered.get() {
                         self.connect_failed(*token, error);
                     }

@@ -23,6 +23,8 @@ pub struct CmConn {
     /// Found while sending.
     failed: Cell<Option<Error>>,
     received: RefCell<Vec<u8>>,
+    /// Anything has come from the other side.
+    heard: Cell<bool>,
     to_send: RefCell<Vec<u8>>,
 }
 
@@ -40,8 +42,6 @@ pub fn connect_error(error: &io::Error) -> Error {
     match error.raw_os_error() {
         Some(libc::ECONNREFUSED) => Error::NotConnected,
         Some(libc::ETIMEDOUT | libc::ENETUNREACH | libc::EHOSTUNREACH) => Error::Unreachable,
-        Some(libc::EMFILE | libc::ENFILE) => Error::IoError,
-        Some(libc::EADDRINUSE | libc::EADDRNOTAVAIL) => Error::InvalidAddr,
         _ => Error::IoError,
     }
 }
@@ -50,28 +50,32 @@ impl CmConn {
     /// Begins to connect to `peer`, from `local` if given.
     ///
     /// # Errors
-    /// As [`connect_error`], after a message.
+    /// After a message: `Unreachable` for what the kernel refuses at once, `IoError` if there is no
+    /// socket, or none at `local`.
     pub fn connect(
         peer: SocketAddr,
         local: Option<SocketAddr>,
         settings: &CmSettings,
     ) -> Result<CmConn> {
-        let start = || -> io::Result<Socket> {
+        let start = || -> core::result::Result<Socket, (Error, io::Error)> {
+            let of_socket = |error| (Error::IoError, error);
             let ty = Type::STREAM.nonblocking().cloexec();
-            let socket = Socket::new(Domain::for_address(peer), ty, None)?;
+            let socket = Socket::new(Domain::for_address(peer), ty, None).map_err(of_socket)?;
             settings.apply(&socket);
             if let Some(local) = local {
-                socket.set_reuse_address(true)?;
-                socket.bind(&local.into())?;
+                socket.set_reuse_address(true).map_err(of_socket)?;
+                socket.bind(&local.into()).map_err(of_socket)?;
             }
             match socket.connect(&peer.into()) {
-                Err(e) if e.raw_os_error() != Some(libc::EINPROGRESS) => Err(e),
+                Err(e) if e.raw_os_error() != Some(libc::EINPROGRESS) => {
+                    Err((Error::Unreachable, e))
+                }
                 _ => Ok(socket),
             }
         };
-        let socket = start().map_err(|error| {
+        let socket = start().map_err(|(status, error)| {
             crate::ucs_error!("tcp: connecting to {peer} failed: {error}");
-            connect_error(&error)
+            status
         })?;
         Ok(CmConn::new(socket, peer, true))
     }
@@ -94,6 +98,7 @@ impl CmConn {
             connecting: Cell::new(connecting),
             failed: Cell::new(None),
             received: RefCell::default(),
+            heard: Cell::new(false),
             to_send: RefCell::default(),
         }
     }
@@ -109,6 +114,11 @@ impl CmConn {
     /// This side's address, once connected.
     pub fn local(&self) -> Option<SocketAddr> {
         self.socket.local_addr().ok()?.as_socket()
+    }
+
+    /// Whether anything has come from the other side.
+    pub fn has_heard(&self) -> bool {
+        self.heard.get()
     }
 
     /// True until the connection is made.
@@ -197,7 +207,10 @@ impl CmConn {
         while received.len() < frame::MAX_BODY + CHUNK {
             match net::recv(self.fd(), &mut chunk) {
                 Ok(0) => return true,
-                Ok(n) => received.extend_from_slice(chunk.get(..n).unwrap_or_default()),
+                Ok(n) => {
+                    self.heard.set(true);
+                    received.extend_from_slice(chunk.get(..n).unwrap_or_default());
+                }
                 Err(e) => return e.kind() != io::ErrorKind::WouldBlock,
             }
         }

@@ -33,8 +33,7 @@ impl CmListener {
     /// accepted, `None` for the system's limit.
     ///
     /// # Errors
-    /// `Busy` if the address is in use, `InvalidAddr` if it is not one of this host, after a
-    /// message.
+    /// `Busy` if the address is in use, else `IoError`, after a message.
     pub fn open(
         address: SocketAddr,
         backlog: Option<usize>,
@@ -124,14 +123,6 @@ fn refuse(address: SocketAddr, reuse: bool, error: &io::Error) -> Error {
             };
             crate::ucs_error!("tcp: listening at {address} failed: {error}{hint}");
             Error::Busy
-        }
-        Some(libc::EADDRNOTAVAIL) => {
-            crate::ucs_error!("tcp: listening at {address} failed: {error}");
-            Error::InvalidAddr
-        }
-        Some(libc::EACCES) => {
-            crate::ucs_error!("tcp: listening at {address} failed: {error}");
-            Error::IoError
         }
         _ => {
             crate::ucs_error!("tcp: listening at {address} failed: {error}");

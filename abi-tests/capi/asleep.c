@@ -1,5 +1,5 @@
 /* A worker that sleeps in poll on its descriptor, and nothing else: it wakes to find that its peer
- * was killed, and to accept clients; a peer that is only stopped is not taken for dead; the thread
+ * was killed, at once where the kernel tells of that, and to accept clients; a peer that is only stopped is not taken for dead; the thread
  * behind it exists while it is needed, and not in a forked child. On our libraries only: genuine UCX
  * has no error handling over shared memory. */
 #include "pair.h"
@@ -162,6 +162,35 @@ static void peers(void)
     printf("threads: %d more afterwards\n", threads_left(before) - before);
 }
 
+/* Nothing but the peer's end wakes the worker: no other look is due for long. By poll, and inside UCX. */
+static void at_once(int inside)
+{
+    setenv("UCX_KEEPALIVE_INTERVAL", "1000s", 1);
+    pid_t pid = peer();
+    for (int i = 0; i < 3; i++) round_trip();
+    failed = wakes = 0;
+    fflush(NULL);
+    pid_t killer = fork();
+    if (killer == 0) {
+        usleep(300000); /* it sleeps */
+        kill(pid, SIGKILL);
+        _exit(0);
+    }
+    for (int naps = 0; !failed && naps < 3; naps++) {
+        if (inside) MUST(ucp_worker_wait(A.w));
+        else doze(10000);
+        for (int i = 0; i < 100; i++) ucp_worker_progress(A.w);
+    }
+    printf("the only sign is a death: %s, handler called %d, %s\n", inside || wakes ? "woken" : "NOT woken", failed,
+           failed && reason < 0 ? "an error" : "NONE");
+    wakes = 0;
+    for (int i = 0; i < 3; i++) doze(100);
+    printf("later: handler called %d, woken %d\n", failed, wakes);
+    HOLDS(waitpid(pid, NULL, 0) == pid && waitpid(killer, NULL, 0) == killer);
+    leave();
+    setenv("UCX_KEEPALIVE_INTERVAL", "100ms", 1);
+}
+
 static ucp_conn_request_h asked;
 static void on_request(ucp_conn_request_h request, void *arg) { asked = request; }
 
@@ -226,6 +255,8 @@ int main(void)
     setenv("UCX_KEEPALIVE_INTERVAL", "100ms", 1);
     features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP;
     peers();
+    at_once(0);
+    at_once(1);
     listener();
     return finish();
 }

@@ -4,6 +4,14 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::OnceLock;
 
+/// A process of our namespace, named for good: ids are used again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Process {
+    pub pid: u32,
+    /// When it started, see [`start_time`].
+    pub start: u64,
+}
+
 /// Identity of the host and of the namespaces that decide what processes can share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostIds {

@@ -3,6 +3,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+use super::hostid::{Process, is_alive};
+
 /// A call that gives a descriptor.
 fn descriptor(number: libc::c_long) -> io::Result<OwnedFd> {
     let fd = i32::try_from(number).ok().filter(|fd| *fd >= 0);
@@ -17,6 +19,21 @@ pub fn descriptor_of(pid: i32, fd: i32) -> io::Result<OwnedFd> {
     let process = descriptor(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) })?;
     // SAFETY: a descriptor that we hold.
     descriptor(unsafe { libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), fd, 0) })
+}
+
+/// A descriptor that is readable once the process has ended.
+///
+/// # Errors
+/// Those of the kernel (`ENOSYS` before Linux 5.3, `EMFILE`); `NotFound` if it has ended already.
+pub fn end_of(process: Process) -> io::Result<OwnedFd> {
+    // SAFETY: no pointers.
+    let fd = descriptor(unsafe { libc::syscall(libc::SYS_pidfd_open, process.pid, 0) })?;
+    // Only now does the number belong to whoever has it.
+    if is_alive(process.pid, process.start) {
+        Ok(fd)
+    } else {
+        Err(io::ErrorKind::NotFound.into())
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::rc::Rc;
 
 use super::Vitals;
+use crate::sys::hostid::Process;
 use crate::ucs::status::{Error, Result};
 
 /// What to connect to.
@@ -204,6 +205,11 @@ pub trait Ep: Any {
     /// The peer has closed the interface behind this, in good order: known without asking.
     fn peer_left(&self) -> bool {
         false
+    }
+
+    /// The peer's process, where the kernel can tell of its end and the transport can't.
+    fn process(&self) -> Option<Process> {
+        None
     }
 
     /// Whom this leads to, for messages.

@@ -5,6 +5,7 @@ use core::ffi::c_void;
 use std::rc::Rc;
 
 use super::{Endpoint, EpOptions};
+use crate::sys::hostid::Process;
 use crate::ucp::address::NO_NAME;
 pub use crate::ucp::proto::verdict::ErrorMode;
 use crate::ucp::proto::verdict::{Standing, Verdict, verdict};
@@ -42,6 +43,12 @@ impl Endpoint {
             Some(lane) => lane.check_host(),
             None => Ok(()),
         }
+    }
+
+    /// The process behind that lane, where only the kernel tells of its end.
+    pub fn peer_process(&self) -> Option<Process> {
+        let lane = self.config().lanes.keepalive.unwrap_or_default();
+        self.lane_at(lane)?.process()
     }
 
     /// Something here goes on only when the peer does its part.

@@ -11,6 +11,7 @@ use std::rc::{Rc, Weak};
 
 use hashbrown::{HashMap, HashSet};
 
+use crate::sys::hostid::Process;
 use crate::ucs::status::{Error, Result};
 use crate::uct::{Ep, EpParams, Iface, IoVec, IoVecMut, Post, Vitals, Which};
 
@@ -420,6 +421,10 @@ impl Ep for Attempts {
 
     fn peer_left(&self) -> bool {
         self.lane().is_some_and(|ep| ep.peer_left())
+    }
+
+    fn process(&self) -> Option<Process> {
+        self.lane_if_proven().and_then(|ep| ep.process())
     }
 
     fn peer(&self) -> Option<String> {

@@ -33,6 +33,7 @@ impl Worker {
     pub(in crate::ucp) fn watch_peer(&self, ep: &Endpoint) {
         if ep.is_near_with_errors() {
             self.near_with_errors.set(true);
+            self.watch_process(ep);
         }
         let (Some(events), Some(interval)) = (&self.events, self.keepalive.interval()) else {
             return;
@@ -49,8 +50,23 @@ impl Worker {
         }
     }
 
+    /// The end of the peer's process wakes the worker.
+    fn watch_process(&self, ep: &Endpoint) {
+        if let Some(events) = &self.events
+            && ep.failure().is_none()
+            && let Some(process) = ep.peer_process()
+        {
+            self.deaths.watch(events, process, ep.token());
+        }
+    }
+
     /// The endpoint has failed or gone.
     pub(in crate::ucp) fn unwatch_peer(&self, ep: &Endpoint) {
+        if self.events.is_some()
+            && let Some(process) = ep.peer_process()
+        {
+            self.deaths.unwatch(process, ep.token());
+        }
         let mut watched = self.alarm.watched.borrow_mut();
         if watched.remove(&ep.token()) && watched.is_empty() {
             drop(self.alarm.timer.take());

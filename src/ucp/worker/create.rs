@@ -148,6 +148,7 @@ impl Worker {
             client_id: params.client_id,
             keepalive: Keepalive::new(&context.config),
             alarm: Default::default(),
+            deaths: Default::default(),
             near_with_errors: Cell::new(false),
             awaits_bytes: Cell::new(false),
             not_yet_wired: Wired::not_yet(),

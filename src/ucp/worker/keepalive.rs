@@ -121,10 +121,11 @@ impl Worker {
     pub(super) fn keep_alive(&self, now: Instant) {
         self.links.hurry();
         let Keepalive { all, awaited, left } = &self.keepalive;
-        let woken = self.alarm.take_due();
+        let woken = self.alarm.take_due() || self.deaths.is_due();
         let due_awaited = awaited.is_due(now, woken);
         if due_awaited {
             self.look_at_mercy();
+            self.mourn();
         }
         if due_awaited && self.watches_host() {
             let gone = |ep: &Endpoint| ep.is_near_with_errors() && ep.peer_left();
@@ -143,6 +144,18 @@ impl Worker {
             let handles_errors = |ep: &Endpoint| ep.error_mode() != ErrorMode::None;
             for ep in all.choose(&self.endpoints.borrow(), handles_errors) {
                 self.check_peer(&ep, handles_errors);
+            }
+        }
+    }
+
+    /// Looks at the endpoints whose peer's process has ended.
+    fn mourn(&self) {
+        if !self.deaths.collect() {
+            return;
+        }
+        for token in self.deaths.take() {
+            if let Some(ep) = self.endpoint_by_token(token) {
+                self.check_peer(&ep, |ep| ep.failure().is_none());
             }
         }
     }

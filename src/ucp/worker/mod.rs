@@ -4,6 +4,7 @@ mod address;
 mod ahead;
 mod alarm;
 mod create;
+mod deaths;
 mod early;
 mod events;
 mod flush;
@@ -34,6 +35,7 @@ pub use lock::WorkerGuard;
 
 use self::ahead::Ahead;
 use self::alarm::Alarm;
+use self::deaths::Deaths;
 use self::early::Early;
 use self::ids::IdTable;
 use self::keepalive::Keepalive;
@@ -191,6 +193,7 @@ pub struct Worker {
     client_id: u64,
     keepalive: Keepalive,
     alarm: Alarm,
+    deaths: Deaths,
     /// An endpoint with error handling by memory of this host has been made.
     near_with_errors: Cell<bool>,
     /// A stream receive has had to wait.

@@ -62,6 +62,7 @@ impl Worker {
         if signalled
             || !self.failed.borrow().is_empty()
             || self.alarm.is_due()
+            || self.deaths.collect()
             || (self.cm.is_active() && self.cm.is_ready())
         {
             self.wake_quiet_ifaces();

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Instant;
 
+use crate::sys::hostid::Process;
 use crate::ucs::status::{Error, Result};
 use crate::uct::{Ep, IoVec, IoVecMut, Post, Transfer, Vitals, Which};
 
@@ -355,6 +356,10 @@ impl Ep for FaultEp {
 
     fn peer_left(&self) -> bool {
         self.0.inner().is_some_and(|inner| inner.peer_left())
+    }
+
+    fn process(&self) -> Option<Process> {
+        self.0.inner().and_then(|inner| inner.process())
     }
 
     fn peer(&self) -> Option<String> {

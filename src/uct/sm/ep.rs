@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::sys::hostid::Process;
 use crate::ucs::status::{Error, Result};
 use crate::uct::AM_ID_MAX;
 use crate::uct::ep::{Ep, Post};
@@ -75,6 +76,10 @@ impl Ep for SmEp {
 
     fn peer_left(&self) -> bool {
         self.remote.is_gone()
+    }
+
+    fn process(&self) -> Option<Process> {
+        self.remote.process()
     }
 
     fn peer(&self) -> Option<String> {

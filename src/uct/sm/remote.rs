@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fs::File;
 
 use crate::sys::doorbell::Doorbell;
-use crate::sys::hostid::{host_ids, is_alive, start_time};
+use crate::sys::hostid::{Process, host_ids, is_alive, start_time};
 use crate::sys::shm;
 use crate::ucs::status::{Error, Result};
 
@@ -83,12 +83,21 @@ impl Remote {
     /// # Errors
     /// `ConnectionReset` if the receiver has closed its interface or died.
     pub fn check(&self) -> Result<()> {
-        let facts = &self.area.facts;
-        let known = facts.start_time != 0 && facts.pid_ns == host_ids().pid_ns;
-        if self.area.is_gone() || (known && !is_alive(facts.pid, facts.start_time)) {
+        let dead = |process: Process| !is_alive(process.pid, process.start);
+        if self.area.is_gone() || self.process().is_some_and(dead) {
             return Err(Error::ConnectionReset);
         }
         Ok(())
+    }
+
+    /// The receiver's process, if it is known to this one.
+    pub fn process(&self) -> Option<Process> {
+        let facts = &self.area.facts;
+        let known = facts.start_time != 0 && facts.pid_ns == host_ids().pid_ns;
+        known.then_some(Process {
+            pid: facts.pid,
+            start: facts.start_time,
+        })
     }
 }
 

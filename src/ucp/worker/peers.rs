@@ -183,6 +183,9 @@ impl Worker {
         };
         ep.set_announced(false);
         ep.set_peer_stopped();
+        if ep.farewell_answered() {
+            return;
+        }
         if aborted && (ep.awaits_peer() || ep.awaits_bytes()) {
             return ep.fail_with_peer(Error::ConnectionReset);
         }

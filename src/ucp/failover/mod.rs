@@ -166,6 +166,10 @@ pub struct Reliable {
     wary: Cell<bool>,
     /// In the worker's list of those to be served.
     listed: Cell<bool>,
+    /// In its list of those to be looked at now and then.
+    watched: Cell<bool>,
+    /// A lane has had no room yet for what is said on it first.
+    greeting: Cell<bool>,
     /// The peer has closed its end.
     peer_closed: Cell<bool>,
     lost: Cell<bool>,
@@ -214,6 +218,8 @@ impl Reliable {
             turns: Turns::default(),
             wary: Cell::new(true),
             listed: Cell::new(false),
+            watched: Cell::new(false),
+            greeting: Cell::new(false),
             peer_closed: Cell::new(false),
             lost: Cell::new(false),
             forlorn: Cell::new(None),

@@ -18,6 +18,8 @@ use crate::uct::{Ep, EpParams, IfaceCaps, Post, Stall};
 
 /// A lane that has not answered for this long since it was opened is given up.
 const TRY_TIME: Duration = Duration::from_secs(5);
+/// Bytes that a lane has carried that is of use.
+const MUCH: u64 = 64 << 10;
 /// Lanes that fail sooner than this after they were opened are opened again later and later.
 const LONGEST_PAUSE: u32 = 32;
 
@@ -45,8 +47,13 @@ pub struct Rail {
     since: Cell<Option<Instant>>,
     /// Times in a row that it was lost without having been proven.
     failures: Cell<u32>,
+    /// Times in a row that it was proven, and carried nothing much before it stalled: a way that
+    /// swallows long packets looks alive again and again.
+    useless: Cell<u32>,
     /// It was lost, and isn't in use again yet.
     was_lost: Cell<bool>,
+    /// The lane has had no room yet for what is said on it first.
+    greets: Cell<Option<LaneId>>,
 }
 
 impl Rail {
@@ -59,7 +66,9 @@ impl Rail {
             stall: Cell::default(),
             since: Cell::new(None),
             failures: Cell::new(0),
+            useless: Cell::new(0),
             was_lost: Cell::new(false),
+            greets: Cell::new(None),
         }
     }
 
@@ -151,6 +160,25 @@ impl Reliable {
             }
         };
         let id = id.ok_or(Error::Busy)?;
+        rail.greets.set(Some(id));
+        if let Err(error) = self.greet(worker, rail, &*lane) {
+            rail.greets.set(None);
+            self.link.borrow_mut().lane_down(index);
+            return Err(error);
+        }
+        lane.watch();
+        let caps = iface.attr().caps;
+        rail.in_place.set(caps.contains(IfaceCaps::AM_ZCOPY));
+        *rail.lane.borrow_mut() = Some(lane);
+        worker.activate(way.local);
+        Ok(())
+    }
+
+    /// Says who we are, unless that has been said. A lane may have no room for it yet.
+    fn greet(&self, worker: &Worker, rail: &Rail, lane: &dyn Ep) -> Result<()> {
+        let Some(id) = rail.greets.get() else {
+            return Ok(());
+        };
         let header = wireup::Wireup {
             kind: wireup::Kind::Lane,
             origin: self.origin,
@@ -169,17 +197,29 @@ impl Reliable {
             .encode(&mut w);
             w.bytes(&address);
             w.len()
-        });
-        if !matches!(said, Ok(Post::Done)) {
-            self.link.borrow_mut().lane_down(index);
-            return Err(said.err().unwrap_or(Error::NoResource));
+        })?;
+        match said {
+            Post::Done | Post::Pending => rail.greets.set(None),
+            Post::NoResource => {
+                self.greeting.set(true);
+                self.list();
+            }
         }
-        lane.watch();
-        let caps = iface.attr().caps;
-        rail.in_place.set(caps.contains(IfaceCaps::AM_ZCOPY));
-        *rail.lane.borrow_mut() = Some(lane);
-        worker.activate(way.local);
         Ok(())
+    }
+
+    /// What lanes had no room for when they were opened.
+    pub(super) fn greet_all(&self, worker: &Worker) {
+        if !self.greeting.replace(false) {
+            return;
+        }
+        for (rail, index) in self.rails.iter().zip(0u8..) {
+            if let Some(lane) = rail.lane()
+                && let Err(error) = self.greet(worker, rail, &*lane)
+            {
+                self.lane_failed(index, error);
+            }
+        }
     }
 
     /// A lane is dead. What was on it goes by another when the peer has answered.
@@ -189,6 +229,7 @@ impl Reliable {
         };
         let Some(lane) = rail.lane.take() else { return };
         drop(lane);
+        rail.greets.set(None);
         rail.since.set(Some(Instant::now()));
         rail.failures.set(rail.failures.get() + 1);
         let hope = {
@@ -265,7 +306,7 @@ impl Reliable {
     /// The peer has heard us by a lane that was opened.
     pub(super) fn lane_proven(&self, index: u8) {
         if let Some(rail) = self.rails.get(usize::from(index)) {
-            rail.failures.set(0);
+            rail.failures.set(rail.useless.get());
             if rail.was_lost.take() {
                 self.count(|tally| &tally.again);
             }
@@ -294,13 +335,16 @@ impl Reliable {
 
     /// Looks whether lanes still lead anywhere, and opens those that are gone.
     pub(super) fn look_at_lanes(&self, worker: &Worker, now: Instant) {
-        self.wary.set(false);
+        let under_way = !self.link.borrow().is_quiet();
+        let wary = self.wary.replace(false) || under_way;
         self.try_all(worker, now);
         if self.lost.get() {
             return;
         }
         for (rail, index) in self.rails.iter().zip(0u8..) {
             match rail.lane() {
+                // One that nothing is on its way by has nothing to tell.
+                Some(_) if !wary && self.link.borrow().lanes.live(index).is_some() => {}
                 Some(lane) => self.look_at(index, rail, &*lane, now),
                 None => self.try_again(worker, index, rail, now),
             }
@@ -335,6 +379,11 @@ impl Reliable {
             (false, false) => return,
         };
         if stuck >= bound {
+            let useless = rail.useless.get().saturating_add(1);
+            rail.useless.set(match vitals.acked < MUCH {
+                true => useless,
+                false => 0,
+            });
             lane.cut(Error::EndpointTimeout);
         }
     }

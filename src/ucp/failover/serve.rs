@@ -16,6 +16,16 @@ use crate::uct::{Ep, Post};
 /// What waits to be said; acknowledgements aren't kept, they are renewed.
 const MOST_UNSAID: usize = 256;
 
+/// What a link has to be come back for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Need {
+    Nothing,
+    /// Time passes: whether its lanes still lead anywhere, or do so again.
+    Look,
+    /// In every round of progress.
+    Service,
+}
+
 impl Reliable {
     /// There is something to do for it.
     #[inline]
@@ -31,6 +41,20 @@ impl Reliable {
     /// Out of the list.
     pub(super) fn unlisted(&self) {
         self.listed.set(false);
+    }
+
+    pub(super) fn is_listed(&self) -> bool {
+        self.listed.get()
+    }
+
+    /// Into the list of those that are looked at now and then. False if it is there.
+    pub(super) fn begin_watch(&self) -> bool {
+        !self.watched.replace(true)
+    }
+
+    /// Out of that list.
+    pub(super) fn unwatched(&self) {
+        self.watched.set(false);
     }
 
     /// Says something about lanes and numbers, now or later. What is about lanes goes by all that are
@@ -84,14 +108,15 @@ impl Reliable {
         matches!(post, Ok(Post::Done | Post::Pending))
     }
 
-    /// One round. True as long as there is something to come back for.
-    pub(super) fn serve(&self, worker: &Worker, now: Option<Instant>) -> bool {
+    /// One round.
+    pub(super) fn serve(&self, worker: &Worker, now: Option<Instant>) -> Need {
         if self.lost.get() {
-            return false;
+            return Need::Nothing;
         }
         if now.is_none() && self.only_waits() {
-            return true;
+            return Need::Service;
         }
+        self.greet_all(worker);
         self.say_unsaid();
         self.replay();
         let due = self.link.borrow_mut().acks().due();
@@ -115,10 +140,14 @@ impl Reliable {
                 self.acknowledge();
             }
             self.lose(Error::Canceled);
-            return false;
+            return Need::Nothing;
         }
-        let maimed = self.ep_token.get() != 0 && self.is_maimed();
-        !quiet || owes || !self.unsaid.borrow().is_empty() || maimed || self.wary.get()
+        let maimed = || self.ep_token.get() != 0 && self.is_maimed();
+        match !quiet || owes || !self.unsaid.borrow().is_empty() || self.greeting.get() {
+            true => Need::Service,
+            false if self.wary.get() || maimed() => Need::Look,
+            false => Need::Nothing,
+        }
     }
 
     /// Whether acknowledgements of the peer are all that anything here waits for: so it is while an
@@ -126,6 +155,7 @@ impl Reliable {
     fn only_waits(&self) -> bool {
         let mut link = self.link.borrow_mut();
         self.unsaid.borrow().is_empty()
+            && !self.greeting.get()
             && !link.has_replays()
             && !link.acks().owes()
             && !link.is_quiet()

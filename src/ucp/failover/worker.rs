@@ -2,12 +2,14 @@
 
 use core::cell::{Cell, RefCell};
 use core::ptr::NonNull;
-use std::rc::Rc;
+use std::collections::VecDeque;
+use std::rc::{Rc, Weak};
 use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
 
 use super::gone::Gone;
+use super::serve::Need;
 use super::{NO_LINK, Reliable};
 use crate::ucp::address::WorkerAddress;
 use crate::ucp::replay::{Hearing, Pair, Refusal};
@@ -15,6 +17,7 @@ use crate::ucp::wire::Origin;
 use crate::ucp::wire::numbered::{LinkMessage, Numbered};
 use crate::ucp::wire::wireup::Lane;
 use crate::ucp::worker::Worker;
+use crate::ucs::async_thread::{Timer, Wake};
 use crate::ucs::status::Error;
 use crate::uct::Place;
 
@@ -26,6 +29,11 @@ const LANE_BITS: u32 = 4;
 const ROUNDS: u32 = 8;
 /// Time between two looks at the lanes.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// A sleeping worker is woken after this for links under way, and at most after this for lanes to be tried again.
+const WAKE_EVERY: Duration = Duration::from_millis(50);
+const WAKE_SELDOM: Duration = Duration::from_secs(1);
+/// Time that one look at links which only wait may take; the others' turn comes with the next.
+const LOOK_MOST: Duration = Duration::from_millis(1);
 
 pub(super) fn lane_token(link: u64, lane: u8) -> u64 {
     LANE_TOKEN | (link << LANE_BITS) | u64::from(lane)
@@ -36,11 +44,17 @@ pub(super) fn lane_token(link: u64, lane: u8) -> u64 {
 pub struct Links {
     /// By the peer's endpoint.
     by_peer: RefCell<HashMap<Origin, Rc<Reliable>>>,
+    /// The same by their own numbers.
+    by_token: RefCell<HashMap<u64, Weak<Reliable>>>,
     /// Those that have something to do.
     listed: RefCell<Vec<Rc<Reliable>>>,
+    /// Those that only wait for time to pass, with a lane that is missing.
+    watched: RefCell<VecDeque<Rc<Reliable>>>,
     next: Cell<u64>,
     rounds: Cell<u32>,
     last_look: Cell<Option<Instant>>,
+    /// Wakes a worker that sleeps meanwhile.
+    timer: RefCell<Option<(Duration, Timer)>>,
     /// Those that have failed, by the peer's endpoint.
     pub(super) gone: RefCell<HashMap<Origin, Gone>>,
     /// The link of a peer that the next one answers.
@@ -72,10 +86,14 @@ impl Links {
 
     pub(super) fn insert(&self, link: Rc<Reliable>) {
         self.gone.borrow_mut().remove(&link.peer);
+        self.by_token
+            .borrow_mut()
+            .insert(link.token, link.this.clone());
         self.by_peer.borrow_mut().insert(link.peer, link);
     }
 
     pub(super) fn remove(&self, link: &Reliable) {
+        self.by_token.borrow_mut().remove(&link.token);
         let mut by_peer = self.by_peer.borrow_mut();
         if by_peer
             .get(&link.peer)
@@ -91,8 +109,34 @@ impl Links {
     }
 
     fn by_token(&self, token: u64) -> Option<Rc<Reliable>> {
-        let by_peer = self.by_peer.borrow();
-        by_peer.values().find(|link| link.token == token).cloned()
+        self.by_token.borrow().get(&token)?.upgrade()
+    }
+
+    /// The worker is about to sleep: nothing may come of what the links wait for, which only the clock
+    /// can tell. Nobody is woken for it once there is nothing more.
+    pub fn keep_time(&self, wake: impl FnOnce() -> Wake) {
+        let mut timer = self.timer.borrow_mut();
+        let wanted = match (self.listed.borrow().first(), self.watched.borrow().front()) {
+            (Some(_), _) => WAKE_EVERY,
+            (None, Some(link)) => link.settings.recovery.clamp(WAKE_EVERY, WAKE_SELDOM),
+            (None, None) => {
+                timer.take_if(|(_, timer)| timer.take_due());
+                return;
+            }
+        };
+        timer.take_if(|(every, timer)| *every > wanted || *every < wanted && timer.take_due());
+        if timer.is_none() {
+            // Without a thread, which is logged, lanes are looked at when something else wakes it.
+            *timer = Timer::start(wanted, wake())
+                .ok()
+                .map(|timer| (wanted, timer));
+        }
+    }
+
+    fn watch(&self, link: &Rc<Reliable>) {
+        if link.begin_watch() {
+            self.watched.borrow_mut().push_back(link.clone());
+        }
     }
 
     /// A place for bytes that nobody wants.
@@ -107,12 +151,13 @@ impl Links {
     }
 
     pub fn is_idle(&self) -> bool {
-        self.listed.borrow().is_empty()
+        self.listed.borrow().is_empty() && self.watched.borrow().is_empty()
     }
 
     /// The worker's end.
     pub fn clear(&self) {
         self.listed.borrow_mut().clear();
+        self.watched.borrow_mut().clear();
         let all = core::mem::take(&mut *self.by_peer.borrow_mut());
         drop(all);
     }
@@ -127,23 +172,55 @@ impl Worker {
 
     /// Serves those that need it.
     pub(in crate::ucp) fn serve_links(&self) -> usize {
-        let mut listed = core::mem::take(&mut *self.links.listed.borrow_mut());
-        if listed.is_empty() {
+        if self.links.is_idle() {
             return 0;
         }
         let now = self.links.time_to_look();
+        let mut listed = core::mem::take(&mut *self.links.listed.borrow_mut());
         listed.retain(|link| {
-            let more = link.serve(self, now);
-            if !more {
-                link.unlisted();
+            let need = link.serve(self, now);
+            if need == Need::Service {
+                return true;
             }
-            more
+            link.unlisted();
+            if need == Need::Look {
+                self.links.watch(link);
+            }
+            false
         });
         // The list keeps its memory: while an answer is awaited this runs in every round.
         let mut fresh = self.links.listed.borrow_mut();
         listed.append(&mut fresh);
         *fresh = listed;
+        drop(fresh);
+        if let Some(now) = now {
+            self.look_at_watched(now);
+        }
         0
+    }
+
+    /// Looks at links that only wait for time to pass. There may be thousands, whose lanes are tried
+    /// again: traffic is not to wait for all of them.
+    fn look_at_watched(&self, now: Instant) {
+        let count = self.links.watched.borrow().len();
+        for _ in 0..count {
+            let next = self.links.watched.borrow_mut().pop_front();
+            let Some(link) = next else { return };
+            link.unwatched();
+            // One that has more to do is served anyway.
+            if link.is_listed() {
+                self.links.watch(&link);
+                continue;
+            }
+            match link.serve(self, Some(now)) {
+                Need::Nothing => {}
+                Need::Look => self.links.watch(&link),
+                Need::Service => link.list(),
+            }
+            if now.elapsed() > LOOK_MOST {
+                return;
+            }
+        }
     }
 
     /// Before the worker sleeps: what peers wait for is told.

@@ -42,6 +42,26 @@
 //!     Flight::new(ack);
 //! }
 //! ```
+//!
+//! Without the lines that are wrong there, all of it compiles:
+//!
+//! ```
+//! use ucx::ucp::proto::Flight;
+//! use ucx::ucp::proto::key::Key;
+//! use ucx::ucp::proto::rndv::Fetch;
+//! struct Holder { key: Key }
+//! impl Holder {
+//!     fn progress(&self) -> &Key {
+//!         &self.key
+//!     }
+//! }
+//! fn first(fetch: Fetch) -> Flight<Fetch> {
+//!     Flight::new(fetch)
+//! }
+//! fn over(fetch: Fetch) {
+//!     let ack = fetch.fetched();
+//! }
+//! ```
 
 use std::rc::Rc;
 

@@ -42,6 +42,11 @@ enum Step {
         side: usize,
         lane: u8,
     },
+    /// The head of the next message is here, and the place where its bytes go has been asked for.
+    Begin {
+        side: usize,
+        lane: u8,
+    },
     /// The lane takes nothing any more; `lose` of what is in it vanishes, from the end.
     Kill {
         lane: u8,
@@ -137,12 +142,16 @@ impl Side {
     }
 
     fn post(&mut self, channel: Channel, lane: u8, urgent: bool) {
-        let Some(id) = self.link.lanes.live(lane) else {
-            return;
-        };
-        if !self.link.has_room(channel, 8) {
+        if self.lost || !self.link.has_room(channel, 8) {
             return;
         }
+        let Some(id) = self.link.lanes.live(lane) else {
+            // Taken, and sent when there is a lane.
+            let value = self.posted[channel as usize];
+            self.posted[channel as usize] += 1;
+            self.link.queued(channel, value, 8);
+            return;
+        };
         let posted = self.link.offer(channel, id);
         let value = self.posted[channel as usize];
         self.posted[channel as usize] += 1;
@@ -320,6 +329,17 @@ impl Model {
             Step::Move { side, lane } => {
                 self.deliver(side, lane);
             }
+            Step::Begin { side, lane } => {
+                let wire = &mut self.sides[side].wires[usize::from(lane)];
+                if let Some(Packet::Message(incoming, _)) = wire.queue.front() {
+                    let posted = incoming.posted;
+                    let begun = self.sides[1 - side].link.begin(&posted);
+                    // Bytes that have no place are dropped, and nobody is asked about them at their end.
+                    if matches!(begun, None | Some(Arrival::Duplicate)) {
+                        self.sides[side].wires[usize::from(lane)].queue.pop_front();
+                    }
+                }
+            }
             Step::GiveUp { side } => {
                 if !self.has_lane(side) {
                     self.sides[side].give_up();
@@ -459,6 +479,7 @@ fn step() -> impl Strategy<Value = Step> {
         8 => (side.clone(), any::<bool>(), lane.clone(), any::<bool>())
             .prop_map(|(side, bulk, lane, urgent)| Step::Post { side, bulk, lane, urgent }),
         10 => (side.clone(), lane.clone()).prop_map(|(side, lane)| Step::Move { side, lane }),
+        2 => (side.clone(), lane.clone()).prop_map(|(side, lane)| Step::Begin { side, lane }),
         1 => (lane.clone(), 0..6usize).prop_map(|(lane, lose)| Step::Kill { lane, lose }),
         1 => (side.clone(), lane.clone()).prop_map(|(side, lane)| Step::Repeat { side, lane }),
         1 => (side.clone(), lane.clone()).prop_map(|(side, lane)| Step::Notice { side, lane }),

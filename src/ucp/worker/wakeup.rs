@@ -1,6 +1,7 @@
 //! Sleeping on a descriptor instead of polling.
 
 use std::os::fd::RawFd;
+use std::sync::Arc;
 
 use super::Worker;
 use super::progress::{IDLE_ROUNDS, LOOK_AFTER};
@@ -58,6 +59,10 @@ impl Worker {
     pub fn arm(&self) -> Result<()> {
         let events = self.event_set()?;
         self.acknowledge_all();
+        self.links.keep_time(|| {
+            let signal = events.signaller();
+            Arc::new(move || signal.signal())
+        });
         let signalled = events.clear();
         if signalled
             || !self.failed.borrow().is_empty()
@@ -91,6 +96,7 @@ impl Worker {
 
     /// Something is waiting: the next progress must look everywhere.
     fn wake_quiet_ifaces(&self) {
+        self.links.hurry();
         self.rounds.set(LOOK_AFTER);
         self.sockaddr_rounds.set(IDLE_ROUNDS);
         self.last_look.set(None);

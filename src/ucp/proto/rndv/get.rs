@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::ppln::{self, Part};
 use super::rtr::{self, Ask};
-use super::{device, falls_back};
+use super::{ats, device, falls_back};
 use crate::sys::usermem::UserMem;
 use crate::ucp::dt::RecvBuf;
 use crate::ucp::ep::{Endpoint, ErrorMode};
@@ -13,10 +13,11 @@ use crate::ucp::proto::key::{Key, OwnedKey, Remote};
 use crate::ucp::proto::verdict::is_lane_class;
 use crate::ucp::proto::{Stage, Step};
 use crate::ucp::request::ReqRef;
+use crate::ucp::wire::am;
 use crate::ucp::wire::rndv::Rts;
 use crate::ucp::worker::Worker;
 use crate::ucp::worker::tally::up;
-use crate::ucs::status::{Error, Result};
+use crate::ucs::status::{Error, Result, Status};
 use crate::uct::cuda::ipc::Named;
 use crate::uct::{Ep, Post, Which};
 
@@ -247,6 +248,10 @@ pub fn fall_back(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, stage: Fetch, 
     } else if is_lane_class(error) {
         if ep.error_mode() == ErrorMode::Failover {
             super::tell_aborted(ep, error);
+            // The endpoint lives: the sender waits for an answer.
+            if part.is_none() {
+                ats::answer(ep, am::ATS, stage.sender_op, Status::from(error));
+            }
         } else {
             // The process that had the memory is gone, and the endpoint's peer with it; or it is not,
             // and waits for an answer.

@@ -314,27 +314,57 @@ fn a_refused_registration_is_gone_around() {
     }
 }
 
-/// A put whose bytes can't go on by any lane: that one request ends with an error at both sides, the
+/// A put or a read whose bytes can't go on by any lane: that one request ends with an error at both sides, the
 /// endpoint lives, the keys are let go.
 #[test]
 fn what_no_lane_can_take_over_is_aborted() {
-    let faults = [("FAULT_LANES", "cma"), ("FAULT_COMPLETION", "1")];
-    let pair = Pair::with("posix,cma", "put_zcopy", ErrorMode::Failover, &faults);
-    let data = pattern(900_000, 1);
-    let mut got = vec![0u8; 900_000];
-    let received = pair.receive(target(&mut got), 1);
-    let sent = pair.send(source(&data), 1);
-    pair.b.progress();
-    // Messages still go, but nothing may be restarted on their lane.
-    pair.to_b.lose_lane(pair.to_b.config().lanes.am);
-    assert_eq!(pair.wait(sent), Err(Error::ConnectionReset));
-    assert_eq!(pair.wait(received), Err(Error::ConnectionReset));
-    assert_eq!(pair.to_b.failure(), None);
-    assert_eq!(pair.a.tally.given_up.get(), 1);
-    pair.end();
+    for scheme in ["put_zcopy", "get_zcopy"] {
+        let faults = [("FAULT_LANES", "cma"), ("FAULT_COMPLETION", "1")];
+        let pair = Pair::with("posix,cma", scheme, ErrorMode::Failover, &faults);
+        let back = connect(&pair.b, &pair.a, ErrorMode::Failover);
+        let data = pattern(900_000, 1);
+        let mut got = vec![0u8; 900_000];
+        let received = pair.receive(target(&mut got), 1);
+        let sent = pair.send(source(&data), 1);
+        let (ep, worker) = match scheme {
+            "put_zcopy" => {
+                pair.b.progress();
+                (&pair.to_b, &pair.a)
+            }
+            _ => (&back, &pair.b),
+        };
+        // Messages still go, but nothing may be restarted on their lane.
+        ep.lose_lane(ep.config().lanes.am);
+        assert_eq!(pair.wait(sent), Err(Error::ConnectionReset), "{scheme}");
+        assert_eq!(pair.wait(received), Err(Error::ConnectionReset), "{scheme}");
+        assert_eq!((pair.to_b.failure(), back.failure()), (None, None));
+        assert_eq!(worker.tally.given_up.get(), 1);
+        drop(back);
+        pair.end();
+    }
 }
 
-/// The same with a read.
+/// One line each in the log tells of these two.
+#[test]
+fn what_is_aborted_is_told_once() {
+    let test = "ucp::proto::rndv::tests::ends::what_no_lane_can_take_over_is_aborted";
+    let out = std::process::Command::new(std::env::current_exe().expect("own path"))
+        .args(["--exact", test, "--nocapture"])
+        .env("UCX_LOG_LEVEL", "error")
+        .env("UCX_LOG_FILE", "stdout")
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success(), "{said}");
+    let lines: Vec<_> = said.lines().filter(|line| line.contains("ERROR")).collect();
+    assert_eq!(lines.len(), 2, "{said}");
+    assert!(
+        lines.iter().all(|line| line.contains("was given up")),
+        "{said}"
+    );
+}
+
+/// A read that fails on one lane while another lives.
 #[test]
 fn a_read_that_fails_goes_on_by_another_lane() {
     for fault in ["FAULT_COMPLETION", "FAULT_LATE_COMPLETION", "FAULT_SEND"] {

@@ -2,6 +2,7 @@
 #ifndef PAIR_H
 #define PAIR_H
 #include "capi.h"
+#include <poll.h>
 #include <sched.h>
 #include <sys/socket.h>
 
@@ -37,6 +38,24 @@ __attribute__((unused)) static ucp_address_t *swap_addresses(void)
     return theirs;
 }
 
+/* Between rounds of progress in which nothing has happened: others may have the processor. With RAILS_SLEEPS set
+ * (and UCP_FEATURE_WAKEUP) the process sleeps until the worker wakes it, or there is something to be read from `fd`. */
+__attribute__((unused)) static void rest(void)
+{
+    static int sleeps = -1, efd;
+    if (sleeps < 0) sleeps = getenv("RAILS_SLEEPS") != NULL;
+    if (!sleeps) {
+        sched_yield();
+        return;
+    }
+    if (!efd) MUST(ucp_worker_get_efd(A.w, &efd));
+    ucs_status_t s = ucp_worker_arm(A.w);
+    if (s == UCS_ERR_BUSY) return;
+    MUST(s);
+    struct pollfd both[] = {{.fd = efd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+    if (poll(both, 2, 10000) == 0) DIE("nothing has woken the worker for 10 s");
+}
+
 /* As take_from, with progress meanwhile or without UCX. */
 __attribute__((unused)) static void take_either(int from, void *p, size_t n, int progress_too)
 {
@@ -49,7 +68,7 @@ __attribute__((unused)) static void take_either(int from, void *p, size_t n, int
         }
         if (k == 0) DIE("the other process is gone");
         if (now() > end) DIE("nothing comes from the other process");
-        if (!ucp_worker_progress(A.w)) sched_yield();
+        if (!ucp_worker_progress(A.w)) rest();
     }
 }
 
@@ -60,7 +79,7 @@ __attribute__((unused)) static ucs_status_t settled(ucs_status_ptr_t r)
 {
     double end = now() + patience;
     while (UCS_PTR_IS_PTR(r) && ucp_request_check_status(r) == UCS_INPROGRESS) {
-        if (!ucp_worker_progress(A.w)) sched_yield();
+        if (!ucp_worker_progress(A.w)) rest();
         if (now() > end) DIE("nothing happens any more");
     }
     return finished(r);

@@ -156,7 +156,7 @@ static void follow(char *window, uint64_t *counter, int whales)
 {
     struct slot back[DEPTH] = {0};
     struct totals t;
-    double end = now() + 120;
+    double end = now() + 2 * patience;
     int told = 0;
     if (whales) whale_receive();
     for (uint64_t n = 0, large = 0;;) {
@@ -168,9 +168,9 @@ static void follow(char *window, uint64_t *counter, int whales)
             if (!s->buf) s->buf = malloc(BIGGEST);
             mark(s->buf, s->len, n++);
             under_way(s, ucp_tag_send_nbx(ep, s->buf, s->len, BACK, &none));
-            end = now() + 120;
+            end = now() + 2 * patience;
         }
-        if (!ucp_worker_progress(A.w)) sched_yield();
+        if (!ucp_worker_progress(A.w)) rest();
         take_stream();
         if (whales) large = whale_look(&am_done);
         if (!told && recv(fd, &t, sizeof t, MSG_DONTWAIT | MSG_PEEK) == sizeof t) {
@@ -268,14 +268,14 @@ static void lead(const char *ops, uint64_t va, ucp_rkey_h rkey)
         count[op]++;
         ucp_worker_progress(A.w);
         while (arrived() >= 0);
-        if (op < 3 && inbox.next + 64 < t.tags) for (double end = now() + 60; inbox.next + 32 < t.tags;) {
-            if (arrived() < 0 && !ucp_worker_progress(A.w)) sched_yield();
+        if (op < 3 && inbox.next + 64 < t.tags) for (double end = now() + patience; inbox.next + 32 < t.tags;) {
+            if (arrived() < 0 && !ucp_worker_progress(A.w)) rest();
             if (now() > end) DIE("nothing comes back: %lu of %lu", inbox.next, t.tags);
         }
     }
     for (int op = 0; op < OPS; op++) for (int i = 0; i < DEPTH; i++) end_of(&out[op][i]);
-    for (double end = now() + 60; whale.state != IDLE; whale_step(0, &t.ams, va + WINDOW, rkey)) {
-        if (!ucp_worker_progress(A.w)) sched_yield();
+    for (double end = now() + patience; whale.state != IDLE; whale_step(0, &t.ams, va + WINDOW, rkey)) {
+        if (!ucp_worker_progress(A.w)) rest();
         while (arrived() >= 0);
         if (now() > end) DIE("a large transfer does not end (%d)", whale.kind);
     }
@@ -283,8 +283,8 @@ static void lead(const char *ops, uint64_t va, ucp_rkey_h rkey)
     t.stream = stream_written;
     t.whales = whale.tags;
     give(&t, sizeof t);
-    for (double end = now() + 60; inbox.next < t.tags;) {
-        if (arrived() < 0 && !ucp_worker_progress(A.w)) sched_yield();
+    for (double end = now() + patience; inbox.next < t.tags;) {
+        if (arrived() < 0 && !ucp_worker_progress(A.w)) rest();
         if (now() > end) DIE("nothing comes back: %lu of %lu", inbox.next, t.tags);
     }
     printf("tags %lu, active messages %lu, stream %lu, puts %lu, gets %lu, fetches %lu, adds %lu\n", t.tags, t.ams, t.stream, count[3], count[4],
@@ -298,7 +298,9 @@ int main(int argc, char **argv)
     int leads = !strcmp(argv[1], "lead");
     dir = argv[2];
     rnd_state = strtoul(argv[3], 0, 0);
+    if (getenv("RAILS_PATIENCE")) patience = atof(getenv("RAILS_PATIENCE"));
     features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM | UCP_FEATURE_RMA | UCP_FEATURE_AMO64;
+    if (getenv("RAILS_SLEEPS")) features |= UCP_FEATURE_WAKEUP;
     const ucp_address_t *theirs = find_each_other(leads);
     open_ep(theirs, argc > 5 ? atoi(argv[5]) : 2, on_error);
     open_inbox(leads ? BACK : TAG);

@@ -6,7 +6,9 @@
  *   stages near LOG               over shared memory and CMA; faults in CMA
  *   stages deaths LOG [ROUNDS]    the endpoint itself is failed by the fault: error mode PEER
  *
- * LOG is the file that UCX_LOG_FILE names, at level diag. */
+ * LOG is the file that UCX_LOG_FILE names, at level diag. A fault that does not happen during its transfer, by the
+ * message that the cell is about, is a failure of the test. Beside LOG workers write LOG.counts at their end: keys that
+ * were packed and released, unpacked and destroyed, whose sums are the last line of the table. */
 #include "am.h"
 
 #define DIES "fault injection: a lane"
@@ -90,15 +92,19 @@ static void on_error(void *arg, ucp_ep_h ep, ucs_status_t s)
     if (!may_fail) DIE("%s: endpoint error: %s", where, name(s));
 }
 
+/* `variable` NULL: without faults. */
 static void open_end(struct end *e, const struct row *row, const char *variable, const char *kind, const char *nth)
 {
     ucp_config_t *c;
+    char counts[400];
+    snprintf(counts, sizeof counts, "file:%s.counts", log_file);
     MUST(ucp_config_read(NULL, NULL, &c));
     MUST(ucp_config_modify(c, "TLS", tls));
     if (devices) MUST(ucp_config_modify(c, "NET_DEVICES", devices));
     MUST(ucp_config_modify(c, "RNDV_THRESH", row->thresh));
     MUST(ucp_config_modify(c, "RNDV_SCHEME", row->scheme));
     MUST(ucp_config_modify(c, "RNDV_FRAG_SIZE", "host:256K"));
+    MUST(ucp_config_modify(c, "FAILOVER_STATS", counts));
     if (variable) {
         MUST(ucp_config_modify(c, "FAULT_LANES", fault_lanes));
         MUST(ucp_config_modify(c, "FAULT_MESSAGES", kind));
@@ -153,6 +159,33 @@ static int said(const char *what)
     int n = 0;
     for (char *p = text; (p = strstr(p, what)); p++) n++;
     return n;
+}
+
+/* Adds what workers that have ended have counted since the last call. Each has let go of what it had. */
+static const char *const key_names[] = {"packed", "released", "unpacked", "destroyed"};
+static unsigned long keys[4];
+static void count_keys(int workers)
+{
+    static long at;
+    char path[400], line[200], name[50];
+    unsigned long n, own[4] = {0};
+    int ends = 0;
+    snprintf(path, sizeof path, "%s.counts", log_file);
+    FILE *f = fopen(path, "r");
+    HOLDS(f && fseek(f, at, SEEK_SET) == 0);
+    while (fgets(line, sizeof line, f)) {
+        if (sscanf(line, " %49[a-z_]: %lu", name, &n) != 2) continue;
+        for (int i = 0; i < 4; i++)
+            if (!strcmp(name, key_names[i])) {
+                own[i] = n;
+                keys[i] += n;
+                if (i % 2 && own[i] != own[i - 1]) DIE("%s: %lu keys %s, %lu %s", where, own[i - 1], key_names[i - 1], n, name);
+                ends += i == 3;
+            }
+    }
+    at = ftell(f);
+    fclose(f);
+    if (ends != workers) DIE("%s: %d workers of %d have told their counts", where, ends, workers);
 }
 
 /* ---- the operations ---------------------------------------------------------------------------------- */
@@ -252,6 +285,15 @@ static ucs_status_t one_sided(const struct row *row)
     return s;
 }
 
+static unsigned char *shared(size_t len, ucp_mem_h *mem)
+{
+    ucp_mem_map_params_t m = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS, .length = len, .flags = UCP_MEM_MAP_ALLOCATE};
+    ucp_mem_attr_t at = {.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS};
+    MUST(ucp_mem_map(a.ctx, &m, mem));
+    MUST(ucp_mem_query(*mem, &at));
+    return at.address;
+}
+
 /* Both sides' results; bytes are checked if both are OK. */
 static void transfer(const struct row *row, unsigned seed, ucs_status_t *first, ucs_status_t *second)
 {
@@ -262,10 +304,17 @@ static void transfer(const struct row *row, unsigned seed, ucs_status_t *first, 
     switch (row->op) {
     case TAG: case SYNC: case SHORT_RECV: {
         ucp_request_param_t q = {.op_attr_mask = UCP_OP_ATTR_FLAG_NO_IMM_CMPL};
+        ucp_mem_h mem = NULL;
+        unsigned char *source = from;
+        if (!strcmp(row->scheme, "rkey_ptr")) { /* memory that the other side can map */
+            source = shared(row->len, &mem);
+            memcpy(source, from, row->len);
+        }
         s = ucp_tag_recv_nbx(b.w, into, row->op == SHORT_RECV ? row->len / 2 : row->len, seed, ALL, &q);
-        r = row->op == SYNC ? ucp_tag_send_sync_nbx(a.ep, from, row->len, seed, &none) : ucp_tag_send_nbx(a.ep, from, row->len, seed, &none);
+        r = row->op == SYNC ? ucp_tag_send_sync_nbx(a.ep, source, row->len, seed, &none) : ucp_tag_send_nbx(a.ep, source, row->len, seed, &none);
         *first = settle_or_close(&a, r);
         *second = settle_or_close(&b, s);
+        if (mem) ucp_mem_unmap(a.ctx, mem);
         if (row->op == SHORT_RECV && *second == UCS_ERR_MESSAGE_TRUNCATED) {
             *second = UCS_OK;
             memcpy(into, from, row->len);
@@ -312,44 +361,51 @@ static void close_both(int flush)
 /* ---- the table ------------------------------------------------------------------------------------------- */
 
 static int cells, faults;
-static const char *cell(const struct row *row, const char *kind, int fate, const char *nth)
+/* Whose rail dies with such a message. */
+static int target_sends(const struct row *row, const char *kind)
 {
-    static const struct row greeting = {"", TAG, 8, "", "", ""};
+    static const char *answers[] = {"rtr", "ats", "sync_ack", "answer", "atomic_reply"};
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        if (!strcmp(kind, answers[i])) return 1;
+    int reads = !strcmp(kind, "get") && row->op != GET, sent_back = row->op == GET && !strcmp(kind, "rndv_data");
+    return reads || sent_back;
+}
+static int deaths_said(void) { said(NULL); return said(DIES); }
+
+static const char *cell(const struct row *row, const char *kind, int fate)
+{
+    /* Has no message that a fault of the row could meet. */
+    static const struct row byte = {"", STREAM, 1, "", "", ""}, tag = {"", TAG, 8, "", "", ""};
+    int by_target = target_sends(row, kind);
     ucs_status_t x, y;
-    open_end(&a, row, variables[fate], kind, nth);
-    open_end(&b, row, variables[fate], kind, nth);
+    deaths_said();
+    open_end(&a, row, by_target ? NULL : variables[fate], kind, "1");
+    open_end(&b, row, by_target ? variables[fate] : NULL, kind, "1");
     connect_end(&a, &b, 2);
     connect_end(&b, &a, 2);
-    transfer(&greeting, 1, &x, &y); /* all lanes are there */
-    int n = 0;
+    transfer(row->op == STREAM ? &tag : &byte, 1, &x, &y);
+    int early = 0;
     double end = now() + 20;
-    for (int in_use = 0; devices && in_use < 4; in_use += said("is in use"), n += said(DIES)) {
+    /* All lanes are there, and the first is used. */
+    for (int in_use = 0; devices && in_use < 4; in_use += said("is in use"), early += said(DIES)) {
         both();
         said(NULL);
         if (now() > end) DIE("%s: lanes are missing", where);
     }
-    for (int i = 0; i < 1000; i++) both(); /* and the first is used */
+    for (int i = 0; i < 1000; i++) both();
+    if (early + deaths_said()) DIE("%s: a lane dies before the transfer", where);
     transfer(row, 2, &x, &y);
     if (x != UCS_OK || y != UCS_OK) DIE("%s: ended with %s and %s", where, name(x), name(y));
+    int hits = deaths_said();
     transfer(row, 3, &x, &y);
     if (x != UCS_OK || y != UCS_OK) DIE("%s: the next ended with %s and %s", where, name(x), name(y));
     close_both(1);
-    said(NULL);
-    if (said("at its end, keys")) DIE("%s: keys are left", where);
-    n += said(DIES);
+    int late = deaths_said();
+    count_keys(2);
+    if (hits > 1 || late) DIE("%s: %d lanes died in the transfer, %d after it", where, hits, late);
     cells++;
-    faults += n;
-    return n ? "ok" : "NOT HIT";
-}
-
-/* Whose rail dies with such a message. */
-static const char *rail_of(const struct row *row, const char *kind)
-{
-    static const char *answers[] = {"rtr", "ats", "sync_ack", "answer", "atomic_reply"};
-    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
-        if (!strcmp(kind, answers[i])) return "target";
-    int reads = !strcmp(kind, "get") && row->op != GET, sent_back = row->op == GET && !strcmp(kind, "rndv_data");
-    return reads || sent_back ? "target" : "origin";
+    faults += hits;
+    return hits ? "ok" : "NOT HIT";
 }
 
 static void table(const struct row *rows)
@@ -363,19 +419,21 @@ static void table(const struct row *rows)
             char *colon = strchr(kind, ':');
             int ways = colon ? atoi(colon + 1) : SENT | LATE;
             if (colon) *colon = 0;
-            printf("%-24s %-14s %-8s", row->name, kind, rail_of(row, kind));
+            printf("%-24s %-14s %-8s", row->name, kind, target_sends(row, kind) ? "target" : "origin");
             for (int fate = 0; fate < 3; fate++) {
                 char text[200];
                 snprintf(text, sizeof text, "%s, %s %s", row->name, kind, fates[fate]);
                 where = text;
-                const char *r = ways & 1 << fate ? cell(row, kind, fate, "1") : "-";
+                const char *r = ways & 1 << fate ? cell(row, kind, fate) : "-";
                 missed += r[0] == 'N';
                 printf(" %-8s", r);
             }
             printf("\n");
         }
     }
+    printf("keys of rendezvous: packed %lu, released %lu, unpacked %lu, destroyed %lu\n", keys[0], keys[1], keys[2], keys[3]);
     printf("%d transfers, %d lanes died\n", cells, faults);
+    if (!keys[2]) DIE("no keys");
     if (missed) DIE("%d faults were not hit", missed);
 }
 
@@ -384,6 +442,7 @@ static void deaths(int rounds)
 {
     static const char *nths[] = {"1", "2", "3"};
     ucs_status_t x, y;
+    int firsts = 0;
     may_fail = 1;
     for (int round = 0; round < rounds; round++)
         for (const struct place *place = places; place < places + sizeof places / sizeof *places; place++) {
@@ -394,6 +453,8 @@ static void deaths(int rounds)
                 for (kind = strtok_r(kinds, " ", &save); kind; kind = strtok_r(NULL, " ", &save)) {
                     char text[200], *colon = strchr(kind, ':');
                     if (colon) *colon = 0;
+                    /* Without failover the bytes of a put are no message of the rendezvous. */
+                    if (!strcmp(kind, "rndv_put")) kind = "put";
                     int fate = colon ? round % 3 : round % 2;
                     snprintf(text, sizeof text, "death: %s, %s, %s %s", fault_lanes, row->name, kind, fates[fate]);
                     where = text;
@@ -404,15 +465,21 @@ static void deaths(int rounds)
                     transfer(row, 2, &x, &y);
                     if (x == UCS_OK && y == UCS_OK && a.ep && b.ep) transfer(row, 3, &x, &y);
                     close_both(0);
+                    int hits = deaths_said();
+                    count_keys(2);
                     cells++;
+                    faults += hits;
+                    /* A second or third such message is not in every transfer. */
+                    if (round / 3 % 3 == 0) {
+                        firsts++;
+                        if (!hits) DIE("%s: not hit", where);
+                    }
                 }
             }
-            said(NULL);
-            if (said("at its end, keys")) DIE("%s: keys are left", where);
-            faults += said(DIES);
         }
-    printf("%d transfers, %d lanes died, %d error handlers ran\n", cells, faults, errors);
-    if (faults < cells / 4 || errors < faults / 2) DIE("too few deaths");
+    printf("keys of rendezvous: packed %lu, released %lu, unpacked %lu, destroyed %lu\n", keys[0], keys[1], keys[2], keys[3]);
+    printf("%d transfers, %d of them by the first such message; %d lanes died, %d error handlers ran\n", cells, firsts, faults, errors);
+    if (errors < faults / 2 || !keys[0] || !keys[2]) DIE("too few deaths or keys");
 }
 
 int main(int argc, char **argv)

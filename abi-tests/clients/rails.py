@@ -18,11 +18,23 @@ LINKS = 2
 
 class Rails(Hosts):
     """Hosts 0 and 1; link n between devices n0 and n1 as a<n> and b<n>."""
-    setup = "set -e\nip link set lo up; nsenter -t $1 -n ip link set lo up\n" + "".join(f"""
+    lo = "set -e\nip link set lo up; nsenter -t $1 -n ip link set lo up\n"
+
+    def __init__(self, links=LINKS):
+        self.links = links
+        self.setup = self.lo + "".join(f"""
 ip link add a{n} type veth peer name b{n}; ip link set b{n} netns $1
+""" + self.addresses(n) for n in range(links))
+
+    @staticmethod
+    def addresses(n):
+        return f"""
 ip addr add 10.9.{n}.1/24 dev a{n}; ip link set a{n} up
 nsenter -t $1 -n ip addr add 10.9.{n}.2/24 dev b{n}; nsenter -t $1 -n ip link set b{n} up
-""" for n in range(LINKS))
+"""
+
+    def devices(self, host):
+        return ",".join(f"{'ab'[host]}{n}" for n in range(self.links))
 
     def do(self, host, *command):
         subprocess.run([*self.on(host), *command], check=True, capture_output=True, text=True)
@@ -89,8 +101,8 @@ def ways_to_die(hosts, rng):
 class Watched(Background):
     """A process whose log says which lanes it has."""
 
-    def __init__(self, command, env, log):
-        self.log = log
+    def __init__(self, command, env, log, links=LINKS):
+        self.log, self.links = log, links
         super().__init__(command, {**env, "UCX_LOG_LEVEL": "diag", "UCX_LOG_FILE": log})
 
     def lanes(self):
@@ -118,13 +130,13 @@ class Watched(Background):
         """Both lanes have answered: all links were there when the process looked for them."""
         try:
             with open(self.log) as f:
-                return all_in_use(f.read())
+                return all_in_use(f.read(), self.links)
         except FileNotFoundError:
             return False
 
 
-def all_in_use(log):
-    return len(set(re.findall(r"lane (\d+) to worker \w+ is in use", log))) == LINKS
+def all_in_use(log, links=LINKS):
+    return len(set(re.findall(r"lane (\d+) to worker \w+ is in use", log))) == links
 
 
 def until(what, condition, processes, limit=60):
@@ -140,23 +152,24 @@ def until(what, condition, processes, limit=60):
 class Traffic:
     """A leader and a follower on two hosts, with everything checked at the end."""
 
-    def __init__(self, ctx, tls, ops, seed, more, mode="2"):
+    def __init__(self, ctx, tls, ops, seed, more, mode="2", hosts=None):
         if os.path.realpath(ctx.lib) == os.path.realpath(ctx.genuine):
             raise Skip("genuine UCX fails here")
         self.ctx, self.seed, self.ops, self.mode, self.story = ctx, seed, ops, mode, []
+        self.hosts = hosts or Rails()
         self.binary = capi.program(ctx, "rails", "1.22.0")
         self.env = where.environ(ctx.lib, tls, UCX_FAILOVER_RECOVERY_INTERVAL="50ms", UCX_FAILOVER_DETECT_TIME="300ms", **more)
 
     def __enter__(self):
-        self.hosts = Rails()
         self.hosts.__enter__()
         self.dir = tempfile.mkdtemp(dir=self.ctx.scratch)
         self.run = []
         for h, role in enumerate(("lead", "follow")):
-            env = {**self.env, "UCX_NET_DEVICES": ",".join(f"{'ab'[h]}{n}" for n in range(LINKS))}
+            env = {**self.env, "UCX_NET_DEVICES": self.hosts.devices(h)}
             if "UCX_FAILOVER_STATS" in env:
                 env["UCX_FAILOVER_STATS"] = f"file:{self.dir}/{role}.stats"
-            self.run.append(Watched([*self.hosts.on(h), self.binary, role, self.dir, str(self.seed), self.ops, self.mode], env, f"{self.dir}/{role}.log"))
+            self.run.append(Watched([*self.hosts.on(h), self.binary, role, self.dir, str(self.seed), self.ops, self.mode], env, f"{self.dir}/{role}.log",
+                                    self.hosts.links))
         return self
 
     def until(self, what, condition):

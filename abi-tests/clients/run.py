@@ -51,6 +51,7 @@ def all_tests():
     import own
     import proto_info
     import rails
+    import rails_bad
     import rails_mpi
     import nonsense
     import settings
@@ -59,7 +60,7 @@ def all_tests():
     import uct
     import ucxx_py
 
-    suites = (mpi, shmem, capi, tools, mpi4py_suite, io_demo, ucxx_py, nixl_py, hosts, rails, rails_mpi, proto_info, settings, nonsense, uct, btl_uct, own)
+    suites = (mpi, shmem, capi, tools, mpi4py_suite, io_demo, ucxx_py, nixl_py, hosts, rails, rails_bad, rails_mpi, proto_info, settings, nonsense, uct, btl_uct, own)
     return [test for suite in suites for test in suite.tests()]
 
 

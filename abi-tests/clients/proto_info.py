@@ -5,6 +5,7 @@ import time
 import where
 from proc import Background, Failure
 from tests import Test, over_both
+from tools import free_port, listening
 
 # What ucx_perftest measures, and a table that goes with it.
 OPERATIONS = [("tag_lat", "tagged message by ucp_tag_send* from host memory"),
@@ -14,12 +15,15 @@ OPERATIONS = [("tag_lat", "tagged message by ucp_tag_send* from host memory"),
               ("ucp_fadd", "fetching atomic by ucp_atomic_op* into host memory from host, arg in host memory")]
 
 
-def output(ctx, lib, tls, test, wanted, port=14003, **more):
+def output(ctx, lib, tls, test, wanted, **more):
     """The lines that the client printed, less time and process."""
     env = where.environ(lib, tls, UCX_WARN_UNUSED_ENV_VARS="n", **more)
+    port = free_port()
     command = [where.PERFTEST, "-p", str(port)]
     server = Background(command, env)
-    time.sleep(0.5)
+    end = time.monotonic() + 20
+    while not listening(port) and server.p.poll() is None and time.monotonic() < end:
+        time.sleep(0.02)
     r = ctx.run([*command, "127.0.0.1", "-t", test, "-s", "8", "-n", "20", "-w", "2"], {**env, "UCX_PROTO_INFO": wanted}, 60)
     server.finish(20)
     if r.rc != 0:

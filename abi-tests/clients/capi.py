@@ -400,6 +400,12 @@ def tests():
     # Genuine UCX takes long over tcp.
     found += [Test("capi threads", tls, alone("threads", ["150"])) for tls in ("tcp", "both")]
     found += over_all("capi threads, long", alone("threads", ["3000"]), smoke=False)
+    # Genuine UCX makes no endpoint with error handling over shared memory alone.
+    found.append(Test("capi together", "tcp", body_for("together", ["60"], ways=ONE_WAY)))
+    found.append(Test("capi together", "both", alone("together", ["300"])))
+    found.append(Test("capi together", "sm", alone("together", ["300", "sm"])))
+    found += [Test("capi together, long", tls, alone("together", ["5000"]), smoke=False) for tls in ("tcp", "both")]
+    found.append(Test("capi together, AddressSanitizer, long", "tcp", by_asan("together", ["200"]), smoke=False))
     found += over_both("capi host", host)
     found += over_both("capi attributes", body_for("attributes"))
     # Genuine UCX never ends a receive of which the sender has sent a part.

@@ -1,6 +1,7 @@
 //! Completion callbacks: the signatures that UCX has given them over time.
 
 use core::ffi::c_void;
+use core::mem::transmute;
 
 use crate::ucs::status::Status;
 
@@ -41,6 +42,73 @@ pub enum Callback {
     AmRecv(AmRecvCb),
     StreamRecv(StreamRecvCb),
     StreamRecvNbx(StreamRecvNbxCb),
+}
+
+/// Which of them, without the function: what a request keeps takes half the room so.
+#[derive(Clone, Copy)]
+#[repr(u32)]
+pub enum Kind {
+    None,
+    Send,
+    SendNbx,
+    TagRecv,
+    TagRecvNbx,
+    AmRecv,
+    StreamRecv,
+    StreamRecvNbx,
+}
+
+/// Any of the functions, to be called as its [`Kind`] says.
+pub type Function = unsafe extern "C" fn();
+
+impl Callback {
+    #[inline(always)]
+    pub fn split(self) -> (Kind, Option<Function>) {
+        macro_rules! part {
+            ($kind:ident, $cb:expr, $type:ty) => {
+                // SAFETY: a function's type doesn't change its address; `join` puts it back.
+                (Kind::$kind, Some(unsafe { transmute::<$type, Function>($cb) }))
+            };
+        }
+        match self {
+            Callback::None => (Kind::None, None),
+            Callback::Send(cb) => part!(Send, cb, SendCb),
+            Callback::SendNbx(cb) => part!(SendNbx, cb, SendNbxCb),
+            Callback::TagRecv(cb) => part!(TagRecv, cb, TagRecvCb),
+            Callback::TagRecvNbx(cb) => part!(TagRecvNbx, cb, TagRecvNbxCb),
+            Callback::AmRecv(cb) => part!(AmRecv, cb, AmRecvCb),
+            Callback::StreamRecv(cb) => part!(StreamRecv, cb, StreamRecvCb),
+            Callback::StreamRecvNbx(cb) => part!(StreamRecvNbx, cb, StreamRecvNbxCb),
+        }
+    }
+
+    /// # Safety
+    /// Both must be from one [`Callback::split`]; the kind may be `None` in any case.
+    #[inline(always)]
+    pub unsafe fn join(kind: Kind, function: Option<Function>) -> Callback {
+        let Some(function) = function else {
+            return Callback::None;
+        };
+        // SAFETY: it had this type before `split`.
+        unsafe {
+            match kind {
+                Kind::None => Callback::None,
+                Kind::Send => Callback::Send(transmute::<Function, SendCb>(function)),
+                Kind::SendNbx => Callback::SendNbx(transmute::<Function, SendNbxCb>(function)),
+                Kind::TagRecv => Callback::TagRecv(transmute::<Function, TagRecvCb>(function)),
+                Kind::TagRecvNbx => {
+                    Callback::TagRecvNbx(transmute::<Function, TagRecvNbxCb>(function))
+                }
+                Kind::AmRecv => Callback::AmRecv(transmute::<Function, AmRecvCb>(function)),
+                Kind::StreamRecv => {
+                    Callback::StreamRecv(transmute::<Function, StreamRecvCb>(function))
+                }
+                Kind::StreamRecvNbx => {
+                    Callback::StreamRecvNbx(transmute::<Function, StreamRecvNbxCb>(function))
+                }
+            }
+        }
+    }
 }
 
 // The user's pointers are only passed on to the user's functions.

@@ -47,19 +47,32 @@ pub mod flag {
     pub const USER_MEMORY: u32 = 1 << 10;
     /// A receive, which `ucp_tag_recv_request_test` may ask.
     pub const RECV: u32 = 1 << 11;
+    /// It is in the queue of posted receives.
+    pub const QUEUED: u32 = 1 << 12;
+    /// A receive of contiguous memory, described in the request itself.
+    pub const CONTIG: u32 = 1 << 13;
 }
 
 /// Our part of a request. 16-byte aligned, so that the user's area behind it is too.
+///
+/// Its first 64 bytes, a cache line where the pool made it, are all that matching, completing and
+/// freeing a posted receive of contiguous memory look at.
 #[repr(C, align(16))]
 pub struct Request {
     state: AtomicU32,
-    worker: Cell<*const Worker>,
-    callback: Cell<Callback>,
+    callback_kind: Cell<callback::Kind>,
+    callback_fn: Cell<Option<callback::Function>>,
     user_data: Cell<*mut c_void>,
-    info: Cell<TagInfo>,
-    /// A receive of contiguous memory, in place: the common case needs no allocation.
-    contig: Cell<Option<ContigRecv>>,
-    /// Its place among the posted receives, or among the free requests.
+    /// The neighbour behind it among the posted receives, or among the free requests.
+    next: Cell<Option<ReqRef>>,
+    /// The tag that a posted receive waits for; that of the message, once there is one.
+    tag: Cell<u64>,
+    /// The memory of a [`flag::CONTIG`] receive...
+    base: Cell<*mut u8>,
+    /// ...and its length; that of the message, once there is one.
+    length: Cell<usize>,
+    worker: Cell<*const Worker>,
+    /// What else its place among the posted receives takes.
     link: MatchLink,
     /// Id in the worker's table, 0 if none.
     id: Cell<u64>,
@@ -70,14 +83,12 @@ pub struct Request {
     op: Cell<Option<Box<Op>>>,
 }
 
-/// A receive of contiguous memory that is posted.
-#[derive(Clone, Copy)]
-pub struct ContigRecv {
-    pub mem: UserMem,
-}
-
 /// Bytes of our part: `UCP_ATTR_FIELD_REQUEST_SIZE`.
 pub const REQUEST_SIZE: usize = size_of::<Request>();
+
+/// Where the lines of a request should begin.
+pub const CACHE_LINE: usize = 64;
+const _: () = assert!(core::mem::offset_of!(Request, link) == CACHE_LINE);
 
 /// A live request: allocated and not yet put back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -122,11 +133,14 @@ impl ReqRef {
     fn init(self, worker: &Worker, flags: u32) {
         let fresh = Request {
             state: AtomicU32::new(Status::INPROGRESS.0 as u8 as u32 | flags),
-            worker: Cell::new(worker),
-            callback: Cell::new(Callback::None),
+            callback_kind: Cell::new(callback::Kind::None),
+            callback_fn: Cell::new(None),
             user_data: Cell::new(core::ptr::null_mut()),
-            info: Cell::new(TagInfo::default()),
-            contig: Cell::new(None),
+            next: Cell::new(None),
+            tag: Cell::new(0),
+            base: Cell::new(core::ptr::null_mut()),
+            length: Cell::new(0),
+            worker: Cell::new(worker),
             link: MatchLink::default(),
             id: Cell::new(0),
             ep: Cell::new(None),
@@ -143,7 +157,7 @@ impl ReqRef {
         let req = self.get();
         req.state
             .store(Status::INPROGRESS.0 as u8 as u32, Ordering::Relaxed);
-        req.callback.set(Callback::None);
+        req.callback_kind.set(callback::Kind::None);
     }
 
     #[inline(always)]
@@ -159,8 +173,17 @@ impl ReqRef {
 
     #[inline(always)]
     pub fn set_callback(self, callback: Callback, user_data: *mut c_void) {
-        self.get().callback.set(callback);
+        let (kind, function) = callback.split();
+        self.get().callback_kind.set(kind);
+        self.get().callback_fn.set(function);
         self.get().user_data.set(user_data);
+    }
+
+    #[inline(always)]
+    fn callback(self) -> Callback {
+        let req = self.get();
+        // SAFETY: both are from one `split`, in `set_callback`, or the kind is `None`.
+        unsafe { Callback::join(req.callback_kind.get(), req.callback_fn.get()) }
     }
 
     #[inline(always)]
@@ -168,6 +191,12 @@ impl ReqRef {
         let state = &self.get().state;
         // Only the worker's thread of control writes; others read.
         state.store(state.load(Ordering::Relaxed) | flags, Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    fn clear_flags(self, flags: u32) {
+        let state = &self.get().state;
+        state.store(state.load(Ordering::Relaxed) & !flags, Ordering::Relaxed);
     }
 
     pub fn has_flags(self, flags: u32) -> bool {
@@ -198,13 +227,20 @@ impl ReqRef {
         )
     }
 
+    /// What came; of no meaning before.
+    #[inline(always)]
     pub fn info(self) -> TagInfo {
-        self.get().info.get()
+        TagInfo {
+            sender_tag: self.get().tag.get(),
+            length: self.get().length.get(),
+        }
     }
 
+    /// Notes what came. The tag and the length that were waited for are forgotten.
     #[inline(always)]
     pub fn set_info(self, info: TagInfo) {
-        self.get().info.set(info);
+        self.get().tag.set(info.sender_tag);
+        self.get().length.set(info.length);
     }
 
     pub fn id(self) -> u64 {
@@ -241,37 +277,83 @@ impl ReqRef {
 
     /// Takes the operation out, to work on it by value.
     pub fn take_op(self) -> Op {
-        match self.get().op.take() {
-            Some(op) => *op,
-            None => match self.get().contig.take() {
-                Some(ContigRecv { mem }) => Op::Recv(TagRecv::new(RecvBuf::Contig(mem))),
-                None => Op::None,
-            },
+        if let Some(op) = self.get().op.take() {
+            return *op;
+        }
+        match self.contig() {
+            Some(mem) => {
+                self.clear_flags(flag::CONTIG);
+                Op::Recv(TagRecv::new(RecvBuf::Contig(mem)))
+            }
+            None => Op::None,
         }
     }
 
-    /// Its place among the posted receives.
+    /// The rest of its place among the posted receives.
     #[inline(always)]
     pub fn link(&self) -> &MatchLink {
         &self.get().link
     }
 
-    /// Makes it a receive of contiguous memory, or notes how far that has come.
     #[inline(always)]
-    pub fn set_contig(self, recv: ContigRecv) {
-        self.get().contig.set(Some(recv));
+    pub fn next(self) -> Option<ReqRef> {
+        self.get().next.get()
     }
 
-    /// The receive, if it is one of contiguous memory.
     #[inline(always)]
-    pub fn contig(self) -> Option<ContigRecv> {
-        self.get().contig.get()
+    pub fn set_next(self, next: Option<ReqRef>) {
+        self.get().next.set(next);
+    }
+
+    /// The tag that a posted receive waits for.
+    #[inline(always)]
+    pub fn tag(self) -> u64 {
+        self.get().tag.get()
+    }
+
+    /// It is queued, to wait for this tag.
+    #[inline(always)]
+    pub fn enqueued(self, tag: u64) {
+        self.get().tag.set(tag);
+        self.add_flags(flag::QUEUED);
+    }
+
+    /// Whether it is a receive that no message has matched.
+    #[inline(always)]
+    pub fn is_queued(self) -> bool {
+        self.get().state.load(Ordering::Relaxed) & flag::QUEUED != 0
+    }
+
+    /// Notes that it has left the queue.
+    #[inline(always)]
+    pub fn dequeued(self) {
+        self.clear_flags(flag::QUEUED);
+    }
+
+    /// Makes it a receive of contiguous memory: the common case needs no allocation.
+    #[inline(always)]
+    pub fn set_contig(self, mem: UserMem) {
+        self.add_flags(flag::RECV | flag::CONTIG);
+        self.get().base.set(mem.ptr());
+        self.get().length.set(mem.len());
+    }
+
+    /// The memory, if it is a receive of contiguous memory that no message has come for.
+    #[inline(always)]
+    pub fn contig(self) -> Option<UserMem> {
+        let req = self.get();
+        if req.state.load(Ordering::Relaxed) & flag::CONTIG == 0 {
+            return None;
+        }
+        // SAFETY: both are from the value given to `set_contig`: the length is replaced by that
+        // of the message only when the flag goes.
+        Some(unsafe { UserMem::new(req.base.get(), req.length.get()) })
     }
 
     /// Lets go of whatever the operation owns.
     #[inline]
     pub fn drop_op(self) {
-        self.get().contig.set(None);
+        self.clear_flags(flag::CONTIG);
         drop(self.get().op.take());
     }
 
@@ -295,9 +377,8 @@ impl ReqRef {
     #[inline(always)]
     pub fn complete_contig(self, pool: &RequestPool, status: Status) {
         let req = self.get();
-        req.contig.set(None);
-        let (callback, user_data, info) = (req.callback.get(), req.user_data.get(), req.info.get());
-        let flags = req.state.load(Ordering::Relaxed) & !0xff;
+        let (callback, user_data, info) = (self.callback(), req.user_data.get(), self.info());
+        let flags = req.state.load(Ordering::Relaxed) & !(0xff | flag::CONTIG);
         let area = self.area();
         req.state.store(
             flags | flag::COMPLETED | u32::from(status.0 as u8),
@@ -313,7 +394,7 @@ impl ReqRef {
     /// the operation ends.
     #[inline]
     pub fn free(self, pool: &RequestPool) {
-        self.get().callback.set(Callback::None);
+        self.get().callback_kind.set(callback::Kind::None);
         self.release(pool);
     }
 

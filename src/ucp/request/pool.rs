@@ -5,7 +5,7 @@ use core::ffi::c_void;
 use core::ptr::NonNull;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 
-use super::{REQUEST_SIZE, ReqRef, Request};
+use super::{CACHE_LINE, REQUEST_SIZE, ReqRef};
 use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Result};
 
@@ -31,6 +31,7 @@ impl RequestPool {
         let stride = user_size
             .checked_next_multiple_of(16)
             .and_then(|size| size.checked_add(REQUEST_SIZE))
+            .and_then(|size| size.checked_next_multiple_of(CACHE_LINE))
             .filter(|size| *size < isize::MAX as usize / CHUNK)
             .ok_or(Error::InvalidParam)?;
         Ok(RequestPool {
@@ -43,7 +44,7 @@ impl RequestPool {
     }
 
     fn layout(&self) -> Option<Layout> {
-        Layout::from_size_align(self.stride * CHUNK, align_of::<Request>()).ok()
+        Layout::from_size_align(self.stride * CHUNK, CACHE_LINE).ok()
     }
 
     /// A fresh request, in flight. Error: `NoMemory`.
@@ -51,7 +52,7 @@ impl RequestPool {
     pub fn get(&self, worker: &Worker) -> Result<ReqRef> {
         loop {
             if let Some(req) = self.free.get() {
-                self.free.set(req.link().take_next());
+                self.free.set(req.next());
                 req.renew();
                 return Ok(req);
             }
@@ -81,7 +82,7 @@ impl RequestPool {
     /// Takes a completed request back.
     #[inline(always)]
     pub(super) fn put(&self, req: ReqRef) {
-        req.link().set_next(self.free.replace(Some(req)));
+        req.set_next(self.free.replace(Some(req)));
     }
 }
 

@@ -8,85 +8,84 @@
 
 use core::cell::Cell;
 
-use super::list::bucket_of;
-use crate::ucp::request::ReqRef;
+use super::list::Buckets;
+use crate::ucp::request::{ReqRef, TagInfo};
 
 /// The mask of an exact receive.
 const EXACT: u64 = u64::MAX;
-const MIN_BITS: u32 = 6;
 
-/// What a request needs to sit in the queue: its neighbours, and what it waits for.
+/// What a request needs to sit in the queue, besides its tag and the next request.
 #[derive(Default)]
 pub struct MatchLink {
+    /// The neighbour before it; of the first one, the last.
     prev: Cell<Option<ReqRef>>,
-    next: Cell<Option<ReqRef>>,
-    tag: Cell<u64>,
     mask: Cell<u64>,
     seq: Cell<u64>,
-    queued: Cell<bool>,
 }
 
-impl MatchLink {
-    /// Whether it is a receive that no message has matched.
-    pub fn is_queued(&self) -> bool {
-        self.queued.get()
-    }
-
-    /// A free request is in a list as well, singly linked.
-    #[inline(always)]
-    pub fn set_next(&self, next: Option<ReqRef>) {
-        self.next.set(next);
-    }
-
-    #[inline(always)]
-    pub fn take_next(&self) -> Option<ReqRef> {
-        self.next.get()
-    }
-}
-
-/// First and last request of a list.
+/// A list by its first request. What matching the first one of a bucket touches is one cache line
+/// of the request, and nothing of its `MatchLink`.
 #[derive(Clone, Copy, Default)]
 struct List {
     head: Option<ReqRef>,
-    tail: Option<ReqRef>,
 }
 
 impl List {
     #[inline(always)]
     fn push_back(&mut self, req: ReqRef) {
-        let link = req.link();
-        link.prev.set(self.tail);
-        link.next.set(None);
-        match self.tail.replace(req) {
-            Some(tail) => tail.link().next.set(Some(req)),
-            None => self.head = Some(req),
+        req.set_next(None);
+        let Some(head) = self.head else {
+            req.link().prev.set(Some(req));
+            self.head = Some(req);
+            return;
+        };
+        let tail = head.link().prev.replace(Some(req));
+        req.link().prev.set(tail);
+        if let Some(tail) = tail {
+            tail.set_next(Some(req));
         }
     }
 
     #[inline(always)]
     fn remove(&mut self, req: ReqRef) {
-        let link = req.link();
-        let (prev, next) = (link.prev.get(), link.next.get());
-        match prev {
-            Some(prev) => prev.link().next.set(next),
-            None => self.head = next,
+        let next = req.next();
+        if self.head == Some(req) {
+            self.head = next;
+            if let Some(next) = next {
+                next.link().prev.set(req.link().prev.get());
+            }
+            return;
         }
-        match next {
-            Some(next) => next.link().prev.set(prev),
-            None => self.tail = prev,
+        let prev = req.link().prev.get();
+        if let Some(prev) = prev {
+            prev.set_next(next);
+        }
+        if let Some(after) = next.or(self.head) {
+            after.link().prev.set(prev);
         }
     }
 
-    /// The first that `tag` matches.
+    /// The first one that waits for exactly this tag.
     #[inline(always)]
+    fn find_exact(&self, tag: u64) -> Option<ReqRef> {
+        let mut at = self.head;
+        while let Some(req) = at {
+            if req.tag() == tag {
+                return Some(req);
+            }
+            at = req.next();
+        }
+        None
+    }
+
+    /// The first one that `tag` matches.
     fn find(&self, tag: u64) -> Option<ReqRef> {
         let mut at = self.head;
         while let Some(req) = at {
-            let link = req.link();
-            if (link.tag.get() ^ tag) & link.mask.get() == 0 {
+            if (req.tag() ^ tag) & req.link().mask.get() == 0 {
                 return Some(req);
             }
-            at = link.next.get();
+            at = req.next();
         }
         None
     }
@@ -94,8 +93,9 @@ impl List {
     fn drain_into(&self, out: &mut Vec<ReqRef>) {
         let mut at = self.head;
         while let Some(req) = at {
-            at = req.link().next.get();
-            req.link().queued.set(false);
+            at = req.next();
+            req.dequeued();
+            req.set_info(TagInfo::default());
             out.push(req);
         }
     }
@@ -103,8 +103,7 @@ impl List {
 
 /// The queue of posted receives of a worker.
 pub struct Expected {
-    buckets: Vec<List>,
-    bits: u32,
+    buckets: Buckets<List>,
     masked: List,
     next_seq: u64,
     exact_count: usize,
@@ -113,8 +112,7 @@ pub struct Expected {
 impl Default for Expected {
     fn default() -> Self {
         Expected {
-            buckets: vec![List::default(); 1 << MIN_BITS],
-            bits: MIN_BITS,
+            buckets: Buckets::new(),
             masked: List::default(),
             next_seq: 0,
             exact_count: 0,
@@ -126,20 +124,19 @@ impl Expected {
     /// Queues a receive for messages whose tag equals `tag` in the bits of `mask`.
     #[inline(always)]
     pub fn push(&mut self, tag: u64, mask: u64, req: ReqRef) {
+        req.enqueued(tag);
         let link = req.link();
-        link.tag.set(tag);
         link.mask.set(mask);
         link.seq.set(self.next_seq);
-        link.queued.set(true);
         self.next_seq += 1;
         if mask != EXACT {
             return self.masked.push_back(req);
         }
         self.exact_count += 1;
-        if self.exact_count > self.buckets.len() {
+        if self.buckets.is_small_for(self.exact_count) {
             self.grow();
         }
-        if let Some(list) = self.buckets.get_mut(bucket_of(tag, self.bits)) {
+        if let Some(list) = self.buckets.get_mut(tag) {
             list.push_back(req);
         }
     }
@@ -148,14 +145,12 @@ impl Expected {
     /// walked from its head.
     #[cold]
     fn grow(&mut self) {
-        self.bits += 1;
-        let fresh = vec![List::default(); 1 << self.bits];
-        for list in core::mem::replace(&mut self.buckets, fresh) {
+        let larger = self.buckets.larger();
+        for list in core::mem::replace(&mut self.buckets, larger).iter() {
             let mut at = list.head;
             while let Some(req) = at {
-                at = req.link().next.get();
-                let bucket = bucket_of(req.link().tag.get(), self.bits);
-                if let Some(list) = self.buckets.get_mut(bucket) {
+                at = req.next();
+                if let Some(list) = self.buckets.get_mut(req.tag()) {
                     list.push_back(req);
                 }
             }
@@ -165,15 +160,15 @@ impl Expected {
     /// Takes the receive that a message with this tag belongs to.
     #[inline(always)]
     pub fn take_match(&mut self, tag: u64) -> Option<ReqRef> {
-        let bucket = self.buckets.get_mut(bucket_of(tag, self.bits))?;
-        let exact = bucket.find(tag);
+        let bucket = self.buckets.get_mut(tag)?;
+        let exact = bucket.find_exact(tag);
         if self.masked.head.is_some() {
             return self.take_first(exact, tag);
         }
         let req = exact?;
         bucket.remove(req);
         self.exact_count -= 1;
-        req.link().queued.set(false);
+        req.dequeued();
         Some(req)
     }
 
@@ -190,16 +185,15 @@ impl Expected {
 
     /// Takes a posted receive out; nothing happens if it is no longer there.
     pub fn remove(&mut self, req: ReqRef) {
-        let link = req.link();
-        if !link.queued.replace(false) {
+        if !req.is_queued() {
             return;
         }
-        if link.mask.get() != EXACT {
+        req.dequeued();
+        if req.link().mask.get() != EXACT {
             return self.masked.remove(req);
         }
         self.exact_count -= 1;
-        let bucket = bucket_of(link.tag.get(), self.bits);
-        if let Some(list) = self.buckets.get_mut(bucket) {
+        if let Some(list) = self.buckets.get_mut(req.tag()) {
             list.remove(req);
         }
     }

@@ -1,5 +1,6 @@
 //! Doubly linked lists of slab indices, kept outside the nodes' data so that a node can be in
-//! several of them. Removal is O(1) and no unsafe pointer is involved.
+//! several of them. Removal is O(1) and no unsafe pointer is involved. And the table of buckets that
+//! both queues of tag matching find theirs by.
 #![forbid(unsafe_code)]
 
 /// No node.
@@ -18,6 +19,11 @@ impl Link {
         next: NIL,
     };
 
+    /// Before `next`, and after none.
+    pub const fn to(next: u32) -> Link {
+        Link { prev: NIL, next }
+    }
+
     pub const fn next(&self) -> u32 {
         self.next
     }
@@ -28,6 +34,12 @@ impl Link {
 pub struct List {
     head: u32,
     tail: u32,
+}
+
+impl Default for List {
+    fn default() -> Self {
+        List::EMPTY
+    }
 }
 
 impl List {
@@ -84,15 +96,72 @@ impl List {
 /// So many bits of a tag choose among neighbouring buckets.
 const NEAR_BITS: u32 = 3;
 
-/// Spreads tags over `2^bits` buckets, more than [`NEAR_BITS`]: the high bits of a multiplication
-/// depend on all of the factor's bits. Tags that follow one another are near each other, since they are
+/// Neighbouring buckets, of 8 bytes each: one cache line.
+#[derive(Clone)]
+#[repr(align(64))]
+struct Group<T>([T; 1 << NEAR_BITS]);
+
+/// A hash table's buckets, by tag. Tags that follow one another are near each other, since they are
 /// often used one after the other: a deep queue costs a cache miss for several of them then.
-pub const fn bucket_of(tag: u64, bits: u32) -> usize {
+pub struct Buckets<T> {
+    groups: Vec<Group<T>>,
+    bits: u32,
+}
+
+impl<T: Copy + Default> Buckets<T> {
+    const MIN_BITS: u32 = 7;
+
+    pub fn new() -> Buckets<T> {
+        Buckets::of(Self::MIN_BITS)
+    }
+
+    fn of(bits: u32) -> Buckets<T> {
+        const { assert!(size_of::<Group<T>>() == 64) };
+        let group = Group([T::default(); 1 << NEAR_BITS]);
+        Buckets {
+            groups: vec![group; 1 << (bits - NEAR_BITS)],
+            bits,
+        }
+    }
+
+    /// An empty one of twice the size.
+    pub fn larger(&self) -> Buckets<T> {
+        Buckets::of(self.bits + 1)
+    }
+
+    /// Whether there are too many entries for its size. Half of what it has buckets: who has to look
+    /// beyond the first of a bucket misses the cache once more.
+    #[inline(always)]
+    pub fn is_small_for(&self, entries: usize) -> bool {
+        entries << 1 > 1 << self.bits
+    }
+
+    #[inline(always)]
+    pub fn get(&self, tag: u64) -> Option<&T> {
+        let (group, place) = bucket_of(tag, self.bits);
+        self.groups.get(group)?.0.get(place)
+    }
+
+    #[inline(always)]
+    pub fn get_mut(&mut self, tag: u64) -> Option<&mut T> {
+        let (group, place) = bucket_of(tag, self.bits);
+        self.groups.get_mut(group)?.0.get_mut(place)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.groups.iter().flat_map(|group| &group.0)
+    }
+}
+
+/// Spreads tags over `2^bits` buckets, more than [`NEAR_BITS`]: the group and the place in it. The high
+/// bits of a multiplication depend on all of the factor's bits.
+#[inline(always)]
+const fn bucket_of(tag: u64, bits: u32) -> (usize, usize) {
     let product = (tag >> NEAR_BITS).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let group = product >> (64 - bits) >> NEAR_BITS;
     // Tags that differ by a multiple of the group's size don't all get the same place in it.
     let place = (tag ^ product >> (64 - bits)) & ((1 << NEAR_BITS) - 1);
-    (group << NEAR_BITS | place) as usize
+    (group as usize, place as usize)
 }
 
 #[cfg(test)]
@@ -103,7 +172,8 @@ mod tests {
     fn fullest(tags: impl Iterator<Item = u64>) -> usize {
         let mut count = vec![0; 1 << 12];
         for tag in tags.take(1 << 12) {
-            count[bucket_of(tag, 12)] += 1;
+            let (group, place) = bucket_of(tag, 12);
+            count[group << NEAR_BITS | place] += 1;
         }
         count.into_iter().max().unwrap_or(0)
     }

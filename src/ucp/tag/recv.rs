@@ -9,7 +9,7 @@ use crate::sys::usermem::UserMem;
 use crate::ucp::dt::RecvBuf;
 use crate::ucp::proto::rndv::ranges::Ranges;
 use crate::ucp::proto::{Op, rndv};
-use crate::ucp::request::{ContigRecv, ReqRef, TagInfo, flag};
+use crate::ucp::request::{ReqRef, TagInfo, flag};
 use crate::ucp::wire::rndv::{Answer, Rts};
 use crate::ucp::wire::tag::{First, Middle, split_only};
 use crate::ucp::wire::{Identity, Origin, am};
@@ -75,8 +75,7 @@ pub fn try_post(
 
 #[inline(always)]
 fn enqueue(worker: &Worker, req: ReqRef, mem: UserMem, tag: u64, mask: u64) {
-    req.add_flags(flag::RECV);
-    req.set_contig(ContigRecv { mem });
+    req.set_contig(mem);
     worker.tag.expected.borrow_mut().push(tag, mask, req);
 }
 
@@ -101,7 +100,7 @@ pub fn probe(worker: &Worker, tag: u64, mask: u64, remove: bool) -> Option<(u64,
     let (handle, message) = queue.find(tag, mask)?;
     let info = TagInfo {
         sender_tag: message.tag,
-        length: message.total,
+        length: message.total(),
     };
     if remove {
         queue.claim(handle);
@@ -111,21 +110,18 @@ pub fn probe(worker: &Worker, tag: u64, mask: u64, remove: bool) -> Option<(u64,
 
 /// Cancels a receive that has not been matched; anything else goes on.
 pub fn cancel(worker: &Worker, req: ReqRef) {
-    if req.link().is_queued() {
+    if req.is_queued() {
         worker.tag.expected.borrow_mut().remove(req);
+        req.set_info(TagInfo::default());
         worker.finish(req, Err(Error::Canceled));
     }
 }
 
 fn is_whole(worker: &Worker, handle: Handle) -> bool {
     let mut queue = worker.tag.unexpected.borrow_mut();
-    matches!(
-        queue.get_mut(handle),
-        Some(Message {
-            body: Body::Whole(_),
-            ..
-        })
-    )
+    queue
+        .get_mut(handle)
+        .is_some_and(|message| message.body.bytes().is_some())
 }
 
 /// Gives a message that is already here to a receive.
@@ -137,20 +133,20 @@ fn receive(
 ) -> Result<Posted> {
     let info = TagInfo {
         sender_tag: message.tag,
-        length: message.total,
+        length: message.total(),
     };
+    if let Some(data) = message.body.bytes() {
+        let result = store(&buf, 0, data, info.length);
+        drop(buf);
+        acknowledge(worker, message.ack.as_deref());
+        return worker.now(options, result, info, flag::RECV);
+    }
     match message.body {
-        Body::Whole(data) => {
-            let result = store(&buf, 0, &data, info.length);
-            drop(buf);
-            acknowledge(worker, message.ack);
-            worker.now(options, result, info, flag::RECV)
-        }
         Body::Partial(partial) => {
             let req = worker.new_request(options)?;
             req.add_flags(flag::RECV);
             req.set_info(info);
-            acknowledge(worker, message.ack);
+            acknowledge(worker, message.ack.as_deref());
             let mut recv = TagRecv::new(buf);
             for (offset, data) in &partial.frags {
                 recv.take_in(*offset, data, info.length);
@@ -163,16 +159,21 @@ fn receive(
             req.set_op(Op::Recv(recv));
             worker.settle(req, options)
         }
-        Body::Lost(error) => {
-            drop(buf);
-            worker.now(options, Err(error), info, flag::RECV)
-        }
         Body::Rndv(rts) => {
             let req = worker.new_request(options)?;
             req.add_flags(flag::RECV);
             req.set_info(info);
             rndv::receive(worker, req, buf, &rts);
             worker.settle(req, options)
+        }
+        body => {
+            drop(buf);
+            // Whole messages were received above.
+            let error = match body {
+                Body::Lost(error, _) => error,
+                _ => Error::Unreachable,
+            };
+            worker.now(options, Err(error), info, flag::RECV)
         }
     }
 }
@@ -185,7 +186,7 @@ fn store(buf: &RecvBuf, offset: usize, data: &[u8], total: usize) -> Result<()> 
     buf.unpack(offset, data)
 }
 
-fn acknowledge(worker: &Worker, ack: Option<AckTo>) {
+fn acknowledge(worker: &Worker, ack: Option<&AckTo>) {
     let Some(ack) = ack else { return };
     let Some(ep) = worker.endpoint_of(ack.origin) else {
         crate::ucs_diag!("no endpoint to acknowledge a synchronous send to");
@@ -223,11 +224,12 @@ pub fn on_eager_only(worker: &Worker, data: &[u8]) -> Option<()> {
 
 #[inline(always)]
 fn deliver_whole(worker: &Worker, req: ReqRef, tag: u64, payload: &[u8]) {
+    let contig = req.contig();
     req.set_info(TagInfo {
         sender_tag: tag,
         length: payload.len(),
     });
-    let Some(ContigRecv { mem }) = req.contig() else {
+    let Some(mem) = contig else {
         return deliver_other(worker, req, payload);
     };
     let status = if payload.len() <= mem.len() {
@@ -255,9 +257,8 @@ fn deliver_other(worker: &Worker, req: ReqRef, payload: &[u8]) {
 fn queue_whole(worker: &Worker, tag: u64, payload: &[u8], ack: Option<AckTo>) {
     let message = Message {
         tag,
-        total: payload.len(),
-        ack,
-        body: Body::Whole(payload.into()),
+        ack: ack.map(Box::new),
+        body: Body::whole(payload),
     };
     worker.tag.unexpected.borrow_mut().push(message);
 }
@@ -272,7 +273,7 @@ pub fn on_sync_only(worker: &Worker, data: &[u8]) -> Option<()> {
     let req = worker.tag.expected.borrow_mut().take_match(first.tag);
     match req {
         Some(req) => {
-            acknowledge(worker, Some(ack));
+            acknowledge(worker, Some(&ack));
             deliver_whole(worker, req, first.tag, payload);
         }
         None => queue_whole(worker, first.tag, payload, Some(ack)),
@@ -293,7 +294,7 @@ pub fn on_first(worker: &Worker, data: &[u8], sync: bool) -> Option<()> {
     let req = worker.tag.expected.borrow_mut().take_match(first.tag);
     let target = match req {
         Some(req) => {
-            acknowledge(worker, ack);
+            acknowledge(worker, ack.as_ref());
             let Op::Recv(mut recv) = req.take_op() else {
                 return None;
             };
@@ -308,15 +309,14 @@ pub fn on_first(worker: &Worker, data: &[u8], sync: bool) -> Option<()> {
         None => {
             let partial = Partial {
                 identity: first.identity,
+                total,
                 frags: vec![(0, payload.into())],
                 received: Ranges::first(payload.len()),
             };
-            let body = Body::Partial(partial);
             let message = Message {
                 tag: first.tag,
-                total,
-                ack,
-                body,
+                ack: ack.map(Box::new),
+                body: Body::Partial(Box::new(partial)),
             };
             Target::Message(worker.tag.unexpected.borrow_mut().push(message))
         }
@@ -389,10 +389,10 @@ fn fragment_for_message(
 ) -> Option<()> {
     let mut queue = worker.tag.unexpected.borrow_mut();
     let message = queue.get_mut(handle)?;
-    let total = message.total;
     let Body::Partial(partial) = &mut message.body else {
         return None;
     };
+    let total = partial.total;
     if !partial.received.add_new(offset, payload.len(), total) {
         return None;
     }
@@ -457,7 +457,6 @@ pub fn on_rts(worker: &Worker, data: &[u8]) -> Option<()> {
         None => {
             let message = Message {
                 tag: rts.tag,
-                total,
                 ack: None,
                 body: Body::Rndv(Box::new(rts)),
             };

@@ -4,13 +4,11 @@
 //! list of all, which masked receives and probes walk, and in a hash bucket of its tag.
 #![forbid(unsafe_code)]
 
-use super::list::{Link, List, bucket_of};
+use super::list::{Buckets, Link, List, NIL};
 use crate::ucp::proto::rndv::ranges::Ranges;
 use crate::ucp::wire::rndv::Rts;
 use crate::ucp::wire::{Identity, Origin};
 use crate::ucs::status::Error;
-
-const MIN_BITS: u32 = 6;
 
 /// Whom to tell that a synchronous send was matched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,39 +21,125 @@ pub struct AckTo {
 #[derive(Debug)]
 pub struct Partial {
     pub identity: Identity,
+    /// Bytes of the whole message.
+    pub total: usize,
     /// Offset and bytes of each fragment, in order of arrival.
     pub frags: Vec<(usize, Box<[u8]>)>,
     pub received: Ranges,
 }
 
+/// Messages of so many bytes need no memory of their own.
+const SHORT: usize = 22;
+
 /// What there is of a message.
 #[derive(Debug)]
 pub enum Body {
+    Short(u8, [u8; SHORT]),
     Whole(Box<[u8]>),
-    Partial(Partial),
+    Partial(Box<Partial>),
     Rndv(Box<Rts>),
-    /// The rest will never come.
-    Lost(Error),
+    /// The rest, of so many bytes in all, will never come.
+    Lost(Error, usize),
+}
+
+impl Body {
+    /// All of a message.
+    pub fn whole(payload: &[u8]) -> Body {
+        let mut bytes = [0; SHORT];
+        match bytes.get_mut(..payload.len()) {
+            Some(room) => {
+                room.copy_from_slice(payload);
+                Body::Short(payload.len() as u8, bytes)
+            }
+            None => Body::Whole(payload.into()),
+        }
+    }
+
+    /// The bytes, if all are here.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Body::Short(len, bytes) => bytes.get(..usize::from(*len)),
+            Body::Whole(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
 }
 
 /// A message without a receive.
 #[derive(Debug)]
 pub struct Message {
     pub tag: u64,
-    /// Bytes of the whole message.
-    pub total: usize,
-    pub ack: Option<AckTo>,
+    pub ack: Option<Box<AckTo>>,
     pub body: Body,
 }
 
+impl Message {
+    /// Bytes of the whole message.
+    pub fn total(&self) -> usize {
+        match &self.body {
+            Body::Short(len, _) => usize::from(*len),
+            Body::Whole(bytes) => bytes.len(),
+            Body::Partial(partial) => partial.total,
+            Body::Rndv(rts) => usize::try_from(rts.total).unwrap_or(usize::MAX),
+            Body::Lost(_, total) => *total,
+        }
+    }
+}
+
+/// One cache line.
+#[repr(align(64))]
 struct Node {
     message: Option<Message>,
-    tag: u64,
     generation: u32,
-    /// Claimed by a probe: not in the lists any more.
-    claimed: bool,
+    /// Its neighbours in order of arrival; where none is queued here, the next such node.
     all: Link,
     bucket: Link,
+}
+
+const _: () = assert!(size_of::<Node>() == 64);
+
+/// Set in the generation of a message that a probe has claimed: it is not in the lists any more.
+const CLAIMED: u32 = 1 << 31;
+
+const CHUNK: usize = 64;
+
+/// All nodes. They stay where they are as their number grows.
+#[derive(Default)]
+struct Nodes {
+    chunks: Vec<Box<[Node]>>,
+}
+
+impl Nodes {
+    #[inline(always)]
+    fn get(&self, index: u32) -> Option<&Node> {
+        let index = index as usize;
+        self.chunks.get(index / CHUNK)?.get(index % CHUNK)
+    }
+
+    #[inline(always)]
+    fn get_mut(&mut self, index: u32) -> Option<&mut Node> {
+        let index = index as usize;
+        self.chunks.get_mut(index / CHUNK)?.get_mut(index % CHUNK)
+    }
+
+    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Node> {
+        self.chunks.iter_mut().flatten()
+    }
+
+    /// Another chunk, each of whose nodes names the next one; the first of them.
+    #[cold]
+    fn grow(&mut self) -> u32 {
+        let first = (self.chunks.len() * CHUNK) as u32;
+        let end = first + CHUNK as u32;
+        let fresh = (first + 1..=end).map(|next| Node {
+            message: None,
+            generation: 1,
+            all: Link::to(if next == end { NIL } else { next }),
+            bucket: Link::ALONE,
+        });
+        self.chunks.push(fresh.collect());
+        first
+    }
 }
 
 /// Names a message, also one claimed by a probe. A stale handle finds nothing.
@@ -81,33 +165,32 @@ impl Handle {
 
 /// The queue of unexpected messages of a worker.
 pub struct Unexpected {
-    nodes: Vec<Node>,
-    free: Vec<u32>,
+    nodes: Nodes,
+    /// The first node without a message.
+    free: u32,
     all: List,
-    buckets: Vec<List>,
-    bits: u32,
+    buckets: Buckets<List>,
     queued: usize,
 }
 
 impl Default for Unexpected {
     fn default() -> Self {
         Unexpected {
-            nodes: Vec::new(),
-            free: Vec::new(),
+            nodes: Nodes::default(),
+            free: NIL,
             all: List::EMPTY,
-            buckets: vec![List::EMPTY; 1 << MIN_BITS],
-            bits: MIN_BITS,
+            buckets: Buckets::new(),
             queued: 0,
         }
     }
 }
 
-fn link_all(nodes: &mut [Node], index: u32) -> Option<&mut Link> {
-    nodes.get_mut(index as usize).map(|node| &mut node.all)
+fn link_all(nodes: &mut Nodes, index: u32) -> Option<&mut Link> {
+    nodes.get_mut(index).map(|node| &mut node.all)
 }
 
-fn link_bucket(nodes: &mut [Node], index: u32) -> Option<&mut Link> {
-    nodes.get_mut(index as usize).map(|node| &mut node.bucket)
+fn link_bucket(nodes: &mut Nodes, index: u32) -> Option<&mut Link> {
+    nodes.get_mut(index).map(|node| &mut node.bucket)
 }
 
 impl Unexpected {
@@ -123,7 +206,7 @@ impl Unexpected {
     /// A message that waits here was announced again: its receive will answer that. False if it
     /// isn't here.
     pub fn rebind(&mut self, again: &Rts) -> bool {
-        for node in &mut self.nodes {
+        for node in self.nodes.iter_mut() {
             if let Some(message) = &mut node.message
                 && let Body::Rndv(rts) = &mut message.body
                 && rts.identity == again.identity
@@ -138,48 +221,39 @@ impl Unexpected {
     /// Appends a message.
     pub fn push(&mut self, message: Message) -> Handle {
         let tag = message.tag;
-        let index = match self.free.pop() {
-            Some(index) => index,
-            None => {
-                self.nodes.push(Node {
-                    message: None,
-                    tag,
-                    generation: 1,
-                    claimed: false,
-                    all: Link::ALONE,
-                    bucket: Link::ALONE,
-                });
-                (self.nodes.len() - 1) as u32
-            }
-        };
+        if self.free == NIL {
+            self.free = self.nodes.grow();
+        }
+        let index = self.free;
         let mut generation = 0;
-        if let Some(node) = self.nodes.get_mut(index as usize) {
+        if let Some(node) = self.nodes.get_mut(index) {
+            self.free = node.all.next();
             node.message = Some(message);
-            node.tag = tag;
-            node.claimed = false;
             generation = node.generation;
         }
         self.queued += 1;
-        self.all
-            .push_back(self.nodes.as_mut_slice(), link_all, index);
-        if self.queued > self.buckets.len() {
+        self.all.push_back(&mut self.nodes, link_all, index);
+        if self.buckets.is_small_for(self.queued) {
             self.grow();
-        } else if let Some(list) = self.buckets.get_mut(bucket_of(tag, self.bits)) {
-            list.push_back(self.nodes.as_mut_slice(), link_bucket, index);
+        } else if let Some(list) = self.buckets.get_mut(tag) {
+            list.push_back(&mut self.nodes, link_bucket, index);
         }
         Handle { index, generation }
     }
 
     /// Twice the buckets, filled in order of arrival.
     fn grow(&mut self) {
-        self.bits += 1;
-        self.buckets = vec![List::EMPTY; 1 << self.bits];
+        self.buckets = self.buckets.larger();
         let mut at = self.all.head();
-        while let Some(node) = self.nodes.get(at as usize) {
-            let next = node.all.next();
-            let bucket = bucket_of(node.tag, self.bits);
-            if let Some(list) = self.buckets.get_mut(bucket) {
-                list.push_back(self.nodes.as_mut_slice(), link_bucket, at);
+        while let Some(Node {
+            message: Some(message),
+            all,
+            ..
+        }) = self.nodes.get(at)
+        {
+            let next = all.next();
+            if let Some(list) = self.buckets.get_mut(message.tag) {
+                list.push_back(&mut self.nodes, link_bucket, at);
             }
             at = next;
         }
@@ -192,17 +266,19 @@ impl Unexpected {
         }
         let exact = mask == u64::MAX;
         let mut at = if exact {
-            self.buckets.get(bucket_of(tag, self.bits))?.head()
+            self.buckets.get(tag)?.head()
         } else {
             self.all.head()
         };
-        while let Some(node) = self.nodes.get(at as usize) {
-            if (node.tag ^ tag) & mask == 0 {
+        while let Some(node) = self.nodes.get(at)
+            && let Some(message) = &node.message
+        {
+            if (message.tag ^ tag) & mask == 0 {
                 let handle = Handle {
                     index: at,
                     generation: node.generation,
                 };
-                return node.message.as_ref().map(|message| (handle, message));
+                return Some((handle, message));
             }
             at = if exact {
                 node.bucket.next()
@@ -215,8 +291,8 @@ impl Unexpected {
 
     fn node(&mut self, handle: Handle) -> Option<&mut Node> {
         self.nodes
-            .get_mut(handle.index as usize)
-            .filter(|node| node.generation == handle.generation && node.message.is_some())
+            .get_mut(handle.index)
+            .filter(|node| node.generation & !CLAIMED == handle.generation && node.message.is_some())
     }
 
     /// The message, whether queued or claimed.
@@ -229,15 +305,17 @@ impl Unexpected {
         let Some(node) = self.node(handle) else {
             return;
         };
-        if core::mem::replace(&mut node.claimed, true) {
+        let Some(tag) = node.message.as_ref().map(|message| message.tag) else {
+            return;
+        };
+        if node.generation & CLAIMED != 0 {
             return;
         }
-        let tag = node.tag;
+        node.generation |= CLAIMED;
         self.queued -= 1;
-        self.all
-            .remove(self.nodes.as_mut_slice(), link_all, handle.index);
-        if let Some(list) = self.buckets.get_mut(bucket_of(tag, self.bits)) {
-            list.remove(self.nodes.as_mut_slice(), link_bucket, handle.index);
+        self.all.remove(&mut self.nodes, link_all, handle.index);
+        if let Some(list) = self.buckets.get_mut(tag) {
+            list.remove(&mut self.nodes, link_bucket, handle.index);
         }
     }
 
@@ -246,12 +324,12 @@ impl Unexpected {
     pub fn lose(&mut self, handle: Handle, error: Error) {
         match self.node(handle) {
             Some(Node {
-                claimed: true,
+                generation,
                 message: Some(message),
                 ..
-            }) => {
+            }) if *generation & CLAIMED != 0 => {
                 message.ack = None;
-                message.body = Body::Lost(error);
+                message.body = Body::Lost(error, message.total());
             }
             _ => drop(self.take(handle)),
         }
@@ -261,9 +339,10 @@ impl Unexpected {
     pub fn take(&mut self, handle: Handle) -> Option<Message> {
         self.node(handle)?;
         self.claim(handle);
-        let node = self.nodes.get_mut(handle.index as usize)?;
-        node.generation = node.generation.wrapping_add(1).max(1) & 0x00ff_ffff;
-        self.free.push(handle.index);
+        let node = self.nodes.get_mut(handle.index)?;
+        node.generation = (handle.generation.wrapping_add(1) & 0x00ff_ffff).max(1);
+        node.all = Link::to(self.free);
+        self.free = handle.index;
         node.message.take()
     }
 }
@@ -276,9 +355,8 @@ mod tests {
     fn message(tag: u64) -> Message {
         Message {
             tag,
-            total: 0,
             ack: None,
-            body: Body::Whole(Box::default()),
+            body: Body::whole(&tag.to_ne_bytes()),
         }
     }
 

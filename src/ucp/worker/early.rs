@@ -251,7 +251,7 @@ mod tests {
         let early = small(10 * (SIZE + COST));
         early.keep(&middle_of(OTHER, 1, 5), &[1; SIZE], From::Peer);
         let mut kept = 0;
-        while early.keep(&middle(kept, 5), &[2; SIZE], From::Peer) == Kept::Yes {
+        while kept < 1000 && early.keep(&middle(kept, 5), &[2; SIZE], From::Peer) == Kept::Yes {
             kept += 1;
         }
         assert_eq!(kept, 10);
@@ -278,18 +278,15 @@ mod tests {
     fn strangers_share_a_bound() {
         let early = small(10_000);
         let stranger = |conn| Origin { worker: 8, conn };
-        let mut conn = 0;
-        while early.keep(&middle_of(stranger(conn), 0, 7), &[4; 936], From::Stranger) == Kept::Yes {
-            conn += 1;
-        }
-        assert_eq!(conn, 10);
+        let kept = |conn| {
+            early.keep(&middle_of(stranger(conn), 0, 7), &[4; 936], From::Stranger) == Kept::Yes
+        };
+        assert_eq!((0..1000).take_while(|conn| kept(*conn)).count(), 10);
         // Empty ones cost something too.
         let early = small(10_000);
-        let mut empty = 0;
-        while early.keep(&middle_of(stranger(0), empty, 7), &[], From::Stranger) == Kept::Yes {
-            empty += 1;
-        }
-        assert!(empty < 200);
+        let kept =
+            |seq| early.keep(&middle_of(stranger(0), seq, 7), &[], From::Stranger) == Kept::Yes;
+        assert!((0..1000).take_while(|seq| kept(*seq)).count() < 200);
         // One that has introduced itself meanwhile.
         let early = small(10_000);
         early.keep(&middle(0, 7), &[5; 5000], From::Stranger);

@@ -40,6 +40,17 @@ pub enum Mode {
     Place(Large),
 }
 
+#[cfg(test)]
+impl Mode {
+    /// Bytes of memory for what has come.
+    pub fn capacity(&self) -> usize {
+        match self {
+            Mode::Frames(data) | Mode::Gather { data, .. } => data.capacity(),
+            Mode::Place(large) => large.header.capacity(),
+        }
+    }
+}
+
 impl Default for Mode {
     fn default() -> Self {
         Mode::Frames(Vec::new())

@@ -3,7 +3,9 @@
 use std::io;
 
 /// A piece of memory, here or there. Nothing is dereferenced by us: the kernel checks addresses.
+/// In memory it is a `struct iovec`.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Piece {
     pub address: u64,
     pub len: usize,
@@ -39,25 +41,14 @@ pub unsafe fn copy(
     local: &[Piece],
     remote: &[Piece],
 ) -> io::Result<usize> {
-    let empty = libc::iovec {
-        iov_base: core::ptr::null_mut(),
-        iov_len: 0,
-    };
-    let vector = |piece: &Piece| libc::iovec {
-        iov_base: piece.address as *mut libc::c_void,
-        iov_len: piece.len,
-    };
-    let mut here = [empty; MAX_PIECES + 1];
-    let mut there = [empty; MAX_REMOTE];
-    let (n_here, n_there) = (local.len().min(here.len()), remote.len().min(MAX_REMOTE));
-    for (to, piece) in here.iter_mut().zip(local) {
-        *to = vector(piece);
-    }
-    for (to, piece) in there.iter_mut().zip(remote) {
-        *to = vector(piece);
-    }
-    let (n_here, n_there) = (n_here as libc::c_ulong, n_there as libc::c_ulong);
-    let (pid, here, there) = (pid as libc::pid_t, here.as_ptr(), there.as_ptr());
+    const _: () = assert!(
+        size_of::<Piece>() == size_of::<libc::iovec>()
+            && core::mem::offset_of!(Piece, len) == core::mem::offset_of!(libc::iovec, iov_len)
+    );
+    let n_here = local.len().min(MAX_PIECES + 1) as libc::c_ulong;
+    let n_there = remote.len().min(MAX_REMOTE) as libc::c_ulong;
+    let (here, there) = (local.as_ptr().cast(), remote.as_ptr().cast());
+    let pid = pid as libc::pid_t;
     // SAFETY: both vectors live for the call and have the given lengths; what may be written is
     // the caller's promise.
     let copied = unsafe {

@@ -72,16 +72,12 @@ pub fn post(
     let req = ep.worker().new_request(options)?;
     ep.op_started(req);
     let identity = ep.next_identity();
-    req.set_op(if rndv {
+    if rndv {
         let op = ep.worker().name_op(req);
-        Op::Announce(Flight::new(Announce::active(
-            head.to_bits(),
-            header,
-            buf,
-            identity,
-            op,
-        )))
-    } else if zcopy {
+        Announce::active(head.to_bits(), header, buf, identity, op).start(req, ep);
+        return ep.worker().settle(req, options);
+    }
+    req.set_op(if zcopy {
         let op = ep.worker().name_op(req);
         Op::EagerZcopy(Flight::new(EagerZcopy::active(ep, head, header, buf, op)))
     } else {

@@ -216,6 +216,11 @@ impl Endpoint {
         self.lane(self.fetch.get()?)
     }
 
+    /// The same for one call.
+    pub fn fetch_lane_now(&self) -> Option<&dyn uct::Ep> {
+        self.lane_at(self.fetch.get()?)
+    }
+
     /// Reading was refused: don't try again on this endpoint.
     pub fn forget_fetch_lane(&self) {
         if self.fetch.take().is_some() {

@@ -383,7 +383,7 @@ impl Endpoint {
                 ep.worker.finish(req, Ok(()));
             }),
             Op::Announce(flight) => self.drive(req, flight, Op::Announce, |ep, announced| {
-                req.set_op(Op::Offered(announced.offer(&ep.worker)));
+                announced.wait(req, ep);
             }),
             Op::Stream(flight) => self.step(req, flight, Op::Stream, rndv::stream::settle),
             Op::RndvPut(flight) => self.step(req, flight, Op::RndvPut, rndv::put::settle),

@@ -146,6 +146,15 @@ impl Endpoint {
         rails.filter(alive).filter_map(rail).collect()
     }
 
+    /// The one of them that a transfer uses, if it uses no more.
+    pub fn only_put_rail(&self) -> Option<(&RailInfo, &dyn uct::Ep)> {
+        let config = self.config();
+        let mut rails = config.put_rails.iter();
+        let info = rails.find(|info| self.is_alive(info.index))?;
+        let only = config.rails <= 1 || rails.all(|info| !self.is_alive(info.index));
+        Some((info, self.lane_at(info.index)?)).filter(|_| only)
+    }
+
     pub fn has_put_rail(&self) -> bool {
         let mut rails = self.config().put_rails.iter();
         rails.any(|info| self.is_alive(info.index))

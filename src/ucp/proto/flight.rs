@@ -159,6 +159,15 @@ impl<S: Stage> Flight<S> {
         }
     }
 
+    /// With its first attempt under way.
+    pub fn running(stage: S, attempt: S::Attempt) -> Flight<S> {
+        Flight {
+            stage,
+            life: Life::Running(attempt),
+            number: 0,
+        }
+    }
+
     /// For looking, never for taking.
     pub fn stage(&self) -> &S {
         &self.stage

@@ -51,6 +51,18 @@ impl Spread {
         }
     }
 
+    /// One lane has taken everything, and is at it.
+    pub fn posted(rail: Rail, len: usize, token: u64) -> Spread {
+        Spread {
+            rails: core::iter::once(rail).collect(),
+            token,
+            at: len,
+            loads: core::iter::once(len).collect(),
+            outstanding: 1,
+            asked: 0,
+        }
+    }
+
     /// Bytes that the lanes have taken, those before the beginning counted.
     pub fn at(&self) -> usize {
         self.at

@@ -67,7 +67,10 @@ impl Callback {
         macro_rules! part {
             ($kind:ident, $cb:expr, $type:ty) => {
                 // SAFETY: a function's type doesn't change its address; `join` puts it back.
-                (Kind::$kind, Some(unsafe { transmute::<$type, Function>($cb) }))
+                (
+                    Kind::$kind,
+                    Some(unsafe { transmute::<$type, Function>($cb) }),
+                )
             };
         }
         match self {

@@ -29,10 +29,11 @@ pub use callback::{Callback, TagInfo};
 pub use pool::RequestPool;
 
 use crate::sys::usermem::UserMem;
-use crate::ucp::dt::RecvBuf;
+use crate::ucp::dt::{RecvBuf, SendBuf};
 use crate::ucp::ep::Endpoint;
 use crate::ucp::ep::flush::OF_PEER;
 use crate::ucp::proto::Op;
+use crate::ucp::proto::rndv::Announced;
 use crate::ucp::tag::{MatchLink, TagRecv};
 use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Status};
@@ -51,6 +52,9 @@ pub mod flag {
     pub const QUEUED: u32 = 1 << 12;
     /// A receive of contiguous memory, described in the request itself.
     pub const CONTIG: u32 = 1 << 13;
+    /// A message of contiguous memory, described in the same way, that has been announced, for the first
+    /// time: the same as [`super::Op::Offered`].
+    pub const OFFERED: u32 = 1 << 14;
 }
 
 /// Our part of a request. 16-byte aligned, so that the user's area behind it is too.
@@ -280,13 +284,43 @@ impl ReqRef {
         if let Some(op) = self.get().op.take() {
             return *op;
         }
-        match self.contig() {
-            Some(mem) => {
-                self.clear_flags(flag::CONTIG);
-                Op::Recv(TagRecv::new(RecvBuf::Contig(mem)))
-            }
-            None => Op::None,
+        if let Some(mem) = self.take_contig() {
+            return Op::Recv(TagRecv::new(RecvBuf::Contig(mem)));
         }
+        match (self.take_offered(), self.ep()) {
+            (Some(mem), Some(ep)) => {
+                let announced = Announced::new(SendBuf::Contig(mem), self.id());
+                Op::Offered(announced.offer(ep.worker()))
+            }
+            _ => Op::None,
+        }
+    }
+
+    fn take_contig(self) -> Option<UserMem> {
+        let mem = self.contig();
+        self.clear_flags(flag::CONTIG);
+        mem
+    }
+
+    /// Takes the buffer out of a posted receive.
+    #[inline]
+    pub fn take_recv(self) -> Option<RecvBuf> {
+        if let Some(mem) = self.take_contig() {
+            return Some(RecvBuf::Contig(mem));
+        }
+        match self.take_op() {
+            Op::Recv(recv) => Some(recv.buf),
+            _ => None,
+        }
+    }
+
+    /// Runs `f`, which must not come back here, on the operation where it is.
+    #[inline]
+    pub fn with_op<T>(self, f: impl FnOnce(&mut Op) -> T) -> Option<T> {
+        let mut op = self.get().op.take()?;
+        let value = f(&mut op);
+        self.get().op.set(Some(op));
+        Some(value)
     }
 
     /// The rest of its place among the posted receives.
@@ -333,27 +367,57 @@ impl ReqRef {
     /// Makes it a receive of contiguous memory: the common case needs no allocation.
     #[inline(always)]
     pub fn set_contig(self, mem: UserMem) {
-        self.add_flags(flag::RECV | flag::CONTIG);
-        self.get().base.set(mem.ptr());
-        self.get().length.set(mem.len());
+        self.add_flags(flag::RECV);
+        self.describe_memory(mem, flag::CONTIG);
     }
 
     /// The memory, if it is a receive of contiguous memory that no message has come for.
     #[inline(always)]
     pub fn contig(self) -> Option<UserMem> {
+        self.memory(flag::CONTIG)
+    }
+
+    /// Makes it an announced message of contiguous memory.
+    #[inline]
+    pub fn set_offered(self, mem: UserMem) {
+        self.describe_memory(mem, flag::OFFERED);
+    }
+
+    /// The memory, if it is that.
+    #[inline]
+    pub fn offered(self) -> Option<UserMem> {
+        self.memory(flag::OFFERED)
+    }
+
+    /// The same, and it isn't that any more.
+    pub fn take_offered(self) -> Option<UserMem> {
+        let mem = self.offered();
+        self.clear_flags(flag::OFFERED);
+        mem
+    }
+
+    #[inline(always)]
+    fn describe_memory(self, mem: UserMem, what: u32) {
+        self.add_flags(what);
+        self.get().base.set(mem.ptr());
+        self.get().length.set(mem.len());
+    }
+
+    #[inline(always)]
+    fn memory(self, what: u32) -> Option<UserMem> {
         let req = self.get();
-        if req.state.load(Ordering::Relaxed) & flag::CONTIG == 0 {
+        if req.state.load(Ordering::Relaxed) & what == 0 {
             return None;
         }
-        // SAFETY: both are from the value given to `set_contig`: the length is replaced by that
-        // of the message only when the flag goes.
+        // SAFETY: both are from the value given to `describe_memory` with this flag: the length is
+        // replaced by that of the message only when the flag goes.
         Some(unsafe { UserMem::new(req.base.get(), req.length.get()) })
     }
 
     /// Lets go of whatever the operation owns.
     #[inline]
     pub fn drop_op(self) {
-        self.clear_flags(flag::CONTIG);
+        self.clear_flags(flag::CONTIG | flag::OFFERED);
         drop(self.get().op.take());
     }
 
@@ -378,7 +442,7 @@ impl ReqRef {
     pub fn complete_contig(self, pool: &RequestPool, status: Status) {
         let req = self.get();
         let (callback, user_data, info) = (self.callback(), req.user_data.get(), self.info());
-        let flags = req.state.load(Ordering::Relaxed) & !(0xff | flag::CONTIG);
+        let flags = req.state.load(Ordering::Relaxed) & !(0xff | flag::CONTIG | flag::OFFERED);
         let area = self.area();
         req.state.store(
             flags | flag::COMPLETED | u32::from(status.0 as u8),

@@ -445,14 +445,12 @@ pub fn on_rts(worker: &Worker, data: &[u8]) -> Option<()> {
     let req = worker.tag.expected.borrow_mut().take_match(rts.tag);
     match req {
         Some(req) => {
-            let Op::Recv(recv) = req.take_op() else {
-                return None;
-            };
+            let buf = req.take_recv()?;
             req.set_info(TagInfo {
                 sender_tag: rts.tag,
                 length: total,
             });
-            rndv::receive(worker, req, recv.buf, &rts);
+            rndv::receive(worker, req, buf, &rts);
         }
         None => {
             let message = Message {

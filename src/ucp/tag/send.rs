@@ -66,10 +66,12 @@ pub fn post(
     let req = ep.worker().new_request(options)?;
     ep.op_started(req);
     let identity = ep.next_identity();
-    req.set_op(if rndv {
+    if rndv {
         let id = ep.worker().name_op(req);
-        Op::Announce(Flight::new(Announce::new(tag, buf, identity, id)))
-    } else if zcopy {
+        Announce::new(tag, buf, identity, id).start(req, ep);
+        return ep.worker().settle(req, options);
+    }
+    req.set_op(if zcopy {
         let id = ep.worker().name_op(req);
         Op::EagerZcopy(Flight::new(EagerZcopy::tagged(tag, buf, id)))
     } else {

@@ -290,9 +290,9 @@ impl Unexpected {
     }
 
     fn node(&mut self, handle: Handle) -> Option<&mut Node> {
-        self.nodes
-            .get_mut(handle.index)
-            .filter(|node| node.generation & !CLAIMED == handle.generation && node.message.is_some())
+        self.nodes.get_mut(handle.index).filter(|node| {
+            node.generation & !CLAIMED == handle.generation && node.message.is_some()
+        })
     }
 
     /// The message, whether queued or claimed.

@@ -57,6 +57,16 @@ impl Rts {
     /// Most bytes that [`Rts::encode`] writes.
     pub const LEN: usize = Self::FIXED + 17 + ROOM;
 
+    /// As [`Rts::LEN`], but for this one: short ones fit into fewer cache lines.
+    pub fn max_len(&self) -> usize {
+        let ways = |region: &Region| -> usize {
+            let len = region.entries.iter().map(|entry| 3 + entry.bytes.len());
+            len.sum()
+        };
+        let region = self.region.as_ref();
+        Self::FIXED + region.map_or(0, |region| 17 + ways(region).min(ROOM))
+    }
+
     pub fn encode(&self, w: &mut Writer<'_>) {
         let flag = |is: bool, bit: u8| if is { bit } else { 0 };
         w.u64(self.tag)
@@ -461,6 +471,7 @@ mod tests {
             };
             let mut bytes = encoded(Rts::LEN, |w| rts.encode(w));
             bytes.extend_from_slice(&behind);
+            prop_assert!(bytes.len() <= rts.max_len() + behind.len());
             prop_assert_eq!(Rts::decode(&bytes), Some((rts, &behind[..])));
         }
 

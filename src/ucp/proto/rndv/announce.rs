@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{Put, Stream, rtr};
+use super::{Put, Stream, put, quick, rtr, stream};
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::{Endpoint, ErrorMode};
 use crate::ucp::proto::key::{Exposed, Proof, Writer as By};
@@ -83,6 +83,30 @@ impl Announce {
     }
 }
 
+impl Announce {
+    fn send(&self, attempt: u32, ep: &Rc<Endpoint>) -> Result<Post> {
+        let rts = self.rts(ep, attempt);
+        let len = rts.max_len() + self.header.len();
+        ep.am_lane().am_bcopy(self.id, len, &mut |dst| {
+            let mut w = Writer::new(dst);
+            rts.encode(&mut w);
+            w.bytes(&self.header);
+            w.len()
+        })
+    }
+
+    /// Announces the message as `req`: now, or in its turn.
+    pub fn start(self, req: ReqRef, ep: &Rc<Endpoint>) {
+        let now = !ep.is_blocked() && ep.is_wired();
+        if now && matches!(self.send(0, ep), Ok(Post::Done | Post::Pending)) {
+            return self.done().wait(req, ep);
+        }
+        // What went wrong goes wrong again there.
+        req.set_op(Op::Announce(Flight::new(self)));
+        ep.submit(req);
+    }
+}
+
 impl Stage for Announce {
     /// The attempt's number goes out with the RTS.
     type Attempt = u32;
@@ -93,15 +117,7 @@ impl Stage for Announce {
     }
 
     fn progress(&self, attempt: &mut u32, ep: &Rc<Endpoint>) -> Result<Step> {
-        let rts = self.rts(ep, *attempt);
-        let len = Rts::LEN + self.header.len();
-        let post = ep.am_lane().am_bcopy(self.id, len, &mut |dst| {
-            let mut w = Writer::new(dst);
-            rts.encode(&mut w);
-            w.bytes(&self.header);
-            w.len()
-        })?;
-        Ok(if post == Post::NoResource {
+        Ok(if self.send(*attempt, ep)? == Post::NoResource {
             Step::Blocked
         } else {
             Step::Done
@@ -109,10 +125,7 @@ impl Stage for Announce {
     }
 
     fn done(self) -> Announced {
-        Announced {
-            buf: self.buf,
-            op: self.op,
-        }
+        Announced::new(self.buf, self.op)
     }
 }
 
@@ -123,6 +136,19 @@ pub struct Announced {
 }
 
 impl Announced {
+    /// `op`: the id of our operation.
+    pub fn new(buf: SendBuf, op: u64) -> Announced {
+        Announced { buf, op }
+    }
+
+    /// From now on `req` waits for what the receiver makes of it.
+    pub fn wait(self, req: ReqRef, ep: &Endpoint) {
+        match self.buf {
+            SendBuf::Contig(mem) if self.op == req.id() => req.set_offered(mem),
+            _ => req.set_op(Op::Offered(self.offer(ep.worker()))),
+        }
+    }
+
     pub fn offer(self, worker: &Worker) -> Offered {
         Offered {
             buf: Exposed::pack(Rc::new(self.buf), By::Nobody, None, worker.keys()),
@@ -201,6 +227,9 @@ pub fn on_rtr(worker: &Worker, data: &[u8]) -> Option<()> {
     let rtr = Rtr::decode(data)?;
     let req = worker.op_by_id(rtr.sender_op)?;
     let ep = req.ep()?;
+    if quick::put(worker, req, &ep, &rtr) {
+        return Some(());
+    }
     let offered = match req.take_op() {
         Op::Offered(offered) => offered,
         op => return rtr::rebind(req, &ep, op, &rtr),
@@ -229,14 +258,24 @@ pub struct Source {
 
 /// Begins to send what is wanted, as `req`, whose id is `op`.
 pub fn serve(req: ReqRef, ep: &Rc<Endpoint>, source: Source, wanted: Wanted, op: u64) {
-    req.set_op(match wanted.how {
+    let (worker, now) = (ep.worker(), !ep.is_blocked() && ep.is_wired());
+    match wanted.how {
         How::Put { address, key } => {
-            let to = (address, key);
-            Op::RndvPut(Flight::new(Put::new(ep.worker(), source, &wanted, to, op)))
+            let flight = Flight::new(Put::new(worker, source, &wanted, (address, key), op));
+            match now {
+                true => return put::settle(worker, req, ep, flight.drive(ep)),
+                false => req.set_op(Op::RndvPut(flight)),
+            }
         }
-        How::Messages => Op::Stream(Flight::new(Stream::wanted(source, &wanted, op))),
-    });
-    ep.submit(req);
+        How::Messages => {
+            let flight = Flight::new(Stream::wanted(source, &wanted, op));
+            match now {
+                true => return stream::settle(worker, req, ep, flight.drive(ep)),
+                false => req.set_op(Op::Stream(flight)),
+            }
+        }
+    }
+    ep.queue(req);
 }
 
 /// A part goes as a request of its own, which restarts and ends alone.

@@ -83,6 +83,17 @@ pub fn remote_of(rts: &Rts, total: usize) -> Remote {
     }
 }
 
+impl Attempt {
+    /// All of a message is being read.
+    pub fn posted(lane: Rc<dyn Ep>, len: usize, token: u64) -> Attempt {
+        Attempt {
+            lane,
+            posted: len,
+            token,
+        }
+    }
+}
+
 impl Fetch {
     pub fn new(worker: &Worker, buf: RecvBuf, rts: &Rts, total: usize, op: u64) -> Fetch {
         let (device, address) = match device::key(worker.context(), rts) {

@@ -26,6 +26,7 @@ mod device;
 pub mod get;
 pub mod ppln;
 pub mod put;
+mod quick;
 pub mod ranges;
 pub mod rkey_ptr;
 pub mod rtr;
@@ -36,7 +37,7 @@ pub mod stream;
 #[allow(unsafe_code)]
 mod tests;
 
-pub use announce::{Announce, Offered, on_rtr};
+pub use announce::{Announce, Announced, Offered, on_rtr};
 pub use ats::{Drain, answer, on_abort, on_answer};
 pub use get::Fetch;
 pub use ppln::Ppln;
@@ -98,6 +99,9 @@ fn receive_when(worker: &Worker, req: ReqRef, buf: RecvBuf, rts: &Rts, at_once: 
     let scheme = scheme::choose(&ep, &buf, rts, at_once);
     match scheme {
         RndvScheme::Get => {
+            if at_once && quick::fetch(worker, req, &ep, &buf, rts, op) {
+                return;
+            }
             let flight = Flight::new(Fetch::new(worker, buf, rts, total, op));
             settle_fetch(worker, req, &ep, begin(flight, &ep, at_once));
         }

@@ -60,6 +60,15 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// All is being written by one lane.
+    pub fn posted(rail: Rail, len: usize, token: u64) -> Attempt {
+        Attempt {
+            spread: Spread::posted(rail, len, token),
+            failed: false,
+            staging: None,
+        }
+    }
+
     /// Stops the lanes, where that is possible.
     pub fn cancel(&mut self) {
         self.spread.cancel();

@@ -209,17 +209,14 @@ fn with_receive(
     f: impl FnOnce(&mut Receive) -> Option<()>,
 ) -> Option<()> {
     let req = worker.op_by_id(op)?;
-    let mut op = req.take_op();
-    let Some(receive) = receive_of(&mut op) else {
-        req.set_op(op);
-        return None;
-    };
-    let ok = f(receive);
-    if !receive.is_complete() {
-        req.set_op(op);
+    let (ok, complete) = req.with_op(|op| {
+        let receive = receive_of(op)?;
+        Some((f(receive), receive.is_complete()))
+    })??;
+    if !complete {
         return ok;
     }
-    match op {
+    match req.take_op() {
         Op::Receive(receive) => received(worker, req, receive),
         Op::Asked(asked) => received(worker, req, asked.into_receive()),
         op => req.set_op(op),
@@ -240,13 +237,11 @@ fn receive_of(op: &mut Op) -> Option<&mut Receive> {
 pub fn place(worker: &Worker, header: &[u8], offset: usize, total: usize) -> Place {
     let found = Data::decode(header).and_then(|(header, _)| {
         let req = worker.op_by_id(header.receiver_op)?;
-        let mut op = req.take_op();
-        let place = receive_of(&mut op).and_then(|receive| {
+        req.with_op(|op| {
+            let receive = receive_of(op)?;
             let at = receive.place(header.attempt, header.offset, total)?;
             place_in(receive, at + offset, total - offset.min(total))
-        });
-        req.set_op(op);
-        place
+        })?
     });
     found.unwrap_or(Place::Discard)
 }

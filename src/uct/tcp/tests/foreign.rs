@@ -127,7 +127,11 @@ fn claimed_lengths_are_not_believed() {
     settle(&[&a]);
     let conn = a.shared.sources.borrow().values().remove(0);
     let kept = conn.rx.take().unwrap();
-    assert!((100_000..1 << 20).contains(&kept.capacity()), "{}", kept.capacity());
+    assert!(
+        (100_000..1 << 20).contains(&kept.capacity()),
+        "{}",
+        kept.capacity()
+    );
     conn.rx.set(Some(kept));
     drop(conn);
     drop(peer);

@@ -291,5 +291,5 @@ def tests():
              Test("rails, ends while links flap, 1000 rounds", "tcp", torn(1000), smoke=False),
              Test("sixteen rails", "tcp", sixteen),
              Test("rails, 200 endpoints lose a lane", "tcp", crowd(200)),
-             Test("rails, 2000 endpoints lose a lane", "tcp", crowd(2000), smoke=False)]
+             Test("rails, 1000 endpoints lose a lane", "tcp", crowd(1000), smoke=False)]
     return found

@@ -22,7 +22,9 @@ exec nsenter -t %d -n sh -c "$*"
 
 
 class Connected(Rails):
-    setup = Rails.setup + """
+    def __init__(self):
+        super().__init__()
+        self.setup += """
 ip link add c0 type veth peer name c1; ip link set c1 netns $1
 ip addr add 10.8.0.1/24 dev c0; ip link set c0 up
 nsenter -t $1 -n ip addr add 10.8.0.2/24 dev c1; nsenter -t $1 -n ip link set c1 up

@@ -128,6 +128,12 @@ impl ReqRef {
         Some(req)
     }
 
+    /// Where another request may begin, so many bytes further: to be fetched, not to be used.
+    #[inline(always)]
+    pub fn line_at(self, offset: usize) -> *mut u8 {
+        self.0.as_ptr().cast::<u8>().wrapping_add(offset)
+    }
+
     /// What the user sees.
     #[inline(always)]
     pub fn area(self) -> *mut c_void {

@@ -164,6 +164,9 @@ static int said(const char *what)
 /* Adds what workers that have ended have counted since the last call. Each has let go of what it had. */
 static const char *const key_names[] = {"packed", "released", "unpacked", "destroyed"};
 static unsigned long keys[4];
+/* What failover has had to do, which users may read there. */
+static const char *const work_names[] = {"lanes_lost", "messages_sent_again", "attempts_restarted", "rndv_gone_on_as_messages"};
+static unsigned long work[4];
 static void count_keys(int workers)
 {
     static long at;
@@ -175,6 +178,7 @@ static void count_keys(int workers)
     HOLDS(f && fseek(f, at, SEEK_SET) == 0);
     while (fgets(line, sizeof line, f)) {
         if (sscanf(line, " %49[a-z_]: %lu", name, &n) != 2) continue;
+        for (int i = 0; i < 4; i++) if (!strcmp(name, work_names[i])) work[i] += n;
         for (int i = 0; i < 4; i++)
             if (!strcmp(name, key_names[i])) {
                 own[i] = n;
@@ -410,7 +414,7 @@ static const char *cell(const struct row *row, const char *kind, int fate)
 
 static void table(const struct row *rows)
 {
-    int missed = 0;
+    int missed = 0, lost = 0;
     printf("%-24s %-14s %-8s %-8s %-8s %-8s\n", "protocol", "stage", "rail of", fates[0], fates[1], fates[2]);
     for (const struct row *row = rows; row->name; row++) {
         char kinds[200], *save, *kind;
@@ -426,6 +430,7 @@ static void table(const struct row *rows)
                 where = text;
                 const char *r = ways & 1 << fate ? cell(row, kind, fate) : "-";
                 missed += r[0] == 'N';
+                lost += r[0] == 'o' && fate != 1;
                 printf(" %-8s", r);
             }
             printf("\n");
@@ -433,7 +438,11 @@ static void table(const struct row *rows)
     }
     printf("keys of rendezvous: packed %lu, released %lu, unpacked %lu, destroyed %lu\n", keys[0], keys[1], keys[2], keys[3]);
     printf("%d transfers, %d lanes died\n", cells, faults);
+    printf("counted: %lu lanes lost, %lu messages sent again, %lu attempts restarted, %lu rendezvous gone on as messages\n", work[0], work[1], work[2], work[3]);
     if (!keys[2]) DIE("no keys");
+    /* A message that was lost is sent again; so is what a lane for one-sided operations failed to do. */
+    if (devices && (work[0] < (unsigned)faults || work[1] < (unsigned)lost)) DIE("%d lanes died, with %d messages", faults, lost);
+    if (!devices && work[2] + work[3] < (unsigned)faults) DIE("%d operations failed", faults);
     if (missed) DIE("%d faults were not hit", missed);
 }
 

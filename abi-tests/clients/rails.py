@@ -158,7 +158,7 @@ class Traffic:
         self.ctx, self.seed, self.ops, self.mode, self.story = ctx, seed, ops, mode, []
         self.hosts = hosts or Rails()
         self.binary = capi.program(ctx, "rails", "1.22.0")
-        self.env = where.environ(ctx.lib, tls, UCX_FAILOVER_RECOVERY_INTERVAL="50ms", UCX_FAILOVER_DETECT_TIME="300ms", **more)
+        self.env = where.environ(ctx.lib, tls, **{"UCX_FAILOVER_RECOVERY_INTERVAL": "50ms", "UCX_FAILOVER_DETECT_TIME": "300ms", **more})
 
     def __enter__(self):
         self.hosts.__enter__()

@@ -66,6 +66,14 @@ class Hosts:
     def on(self, host):
         return ["nsenter", "-t", str(self.holders[host].pid), "-n"]
 
+    def listens(self, host, port):
+        """Somebody does there."""
+        for name in ("tcp", "tcp6"):
+            with open(f"/proc/{self.holders[host].pid}/net/{name}") as f:
+                if any(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A" for line in f.readlines()[1:]):
+                    return True
+        return False
+
     def __exit__(self, *_):
         for holder in self.holders:
             holder.kill()
@@ -81,7 +89,9 @@ def perftest(test, size, more, change=None, says=""):
             if change:
                 hosts.change(change)
             server = Background([*hosts.on(0), where.PERFTEST, "-p", "14001"], env)
-            time.sleep(0.5)
+            end = time.monotonic() + 20
+            while not hosts.listens(0, 14001) and server.p.poll() is None and time.monotonic() < end:
+                time.sleep(0.02)
             client = [*hosts.on(1), where.PERFTEST, "-p", "14001", "10.9.0.1", "-t", test, "-s", str(size), "-n", "200", "-w", "10"]
             r = ctx.run(client, env, 60)
             rc, out = server.finish(20)

@@ -2,7 +2,7 @@
  * listener whose clients come while others send, with requests that are accepted inside the handler, by another
  * thread, or rejected; handlers of active messages that change while messages come; threads that sleep in the worker
  * while others send on it, wake it by ucp_worker_signal, and ask it this and that; memory that is mapped, written to
- * by its key and unmapped; streams; endpoints with error handling that are closed with sends in flight, by force or
+ * by its key and unmapped; requests that are posted, cancelled and freed in turn; streams; endpoints with error handling that are closed with sends in flight, by force or
  * not. All is counted and checked. usage: together [N [sm]]    rounds of each thread (200); sm: no listener */
 #define _GNU_SOURCE /* pthread_tryjoin_np */
 #include "capi.h"
@@ -194,6 +194,27 @@ static void *mapper(void *arg)
     }
     free(src);
     free(dst);
+    ended++;
+    return NULL;
+}
+
+/* ---- requests -------------------------------------------------------------------------------------------------- */
+
+static void new_request(void *request) { *(atomic_int *)request = 0; }
+
+/* Posts, cancels and frees, as fast as it can be done: no request is given to two at once. */
+static void *hammer(void *arg)
+{
+    char byte;
+    for (int i = 0; i < 100 * rounds; i++) {
+        ucs_status_ptr_t r = ucp_tag_recv_nbx(B.w, &byte, 1, 1ull << 59 | (long)arg, ALL, &plain);
+        HOLDS(UCS_PTR_IS_PTR(r));
+        CHECK(atomic_exchange((atomic_int *)r, 1) == 0);
+        ucp_request_cancel(B.w, r);
+        CHECK(ucp_request_check_status(r) == UCS_ERR_CANCELED);
+        CHECK(atomic_exchange((atomic_int *)r, 0) == 1);
+        ucp_request_free(r);
+    }
     ended++;
     return NULL;
 }
@@ -405,11 +426,15 @@ int main(int argc, char **argv)
     static const struct role roles[] = {
         {am_setter, 0, 0}, {am_sender, 0, 1}, {am_sender, 0, 1}, {sleeper, 0, 0}, {poller, 0, 0}, {signaller, 0, 0}, {back, 0, 1},
         {asker, 0, 1}, {mapper, 1, 1}, {mapper, 2, 1}, {stream_sender, 0, 1}, {stream_receiver, 0, 1}, {closer, 1, 1}, {closer, 2, 1},
+        {hammer, 1, 1}, {hammer, 2, 1},
         {acceptor, 0, 0}, {welcomer, 0, 1}, {client, 0, 1}, {client, 1, 1}, {client, 2, 1}};
     enum { ALL_ROLES = sizeof roles / sizeof roles[0], WITHOUT_LISTENER = ALL_ROLES - 2 - CLIENTS };
     int n = listening ? ALL_ROLES : WITHOUT_LISTENER, to_end = 0;
     features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_STREAM | UCP_FEATURE_WAKEUP;
     threads = UCS_THREAD_MODE_MULTI;
+    extra_params.field_mask = UCP_PARAM_FIELD_REQUEST_SIZE | UCP_PARAM_FIELD_REQUEST_INIT;
+    extra_params.request_size = sizeof(atomic_int);
+    extra_params.request_init = new_request;
     pair_open(0);
     set_handler(0);
     still_works();

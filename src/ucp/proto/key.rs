@@ -46,6 +46,22 @@ impl Counts {
         ]
     }
 
+    /// Memory is exposed of which its owner keeps no [`Exposed`].
+    pub fn exposed(&self) {
+        up(&self.packed);
+    }
+
+    /// That is over.
+    pub fn let_go(&self) {
+        up(&self.released);
+    }
+
+    /// A key was unpacked, used and let go in one call.
+    pub fn used(&self) {
+        up(&self.unpacked);
+        up(&self.destroyed);
+    }
+
     /// Keys packed, and unpacked, so far.
     pub fn made(&self) -> (u64, u64) {
         (self.packed.get(), self.unpacked.get())
@@ -203,6 +219,16 @@ impl<B> Exposed<B> {
         Exposed {
             buf: Some(buf),
             registered,
+            writer,
+            counts: counts.clone(),
+        }
+    }
+
+    /// The same for what [`Counts::exposed`] has counted, which needs no region.
+    pub fn counted(buf: B, writer: Writer, counts: &Rc<Counts>) -> Exposed<B> {
+        Exposed {
+            buf: Some(buf),
+            registered: None,
             writer,
             counts: counts.clone(),
         }

@@ -296,7 +296,7 @@ impl ReqRef {
         match (self.take_offered(), self.ep()) {
             (Some(mem), Some(ep)) => {
                 let announced = Announced::new(SendBuf::Contig(mem), self.id());
-                Op::Offered(announced.offer(ep.worker()))
+                Op::Offered(announced.offer_counted(ep.worker()))
             }
             _ => Op::None,
         }
@@ -397,9 +397,9 @@ impl ReqRef {
 
     /// The same, and it isn't that any more.
     pub fn take_offered(self) -> Option<UserMem> {
-        let mem = self.offered();
+        let mem = self.offered()?;
         self.clear_flags(flag::OFFERED);
-        mem
+        Some(mem)
     }
 
     #[inline(always)]
@@ -423,7 +423,12 @@ impl ReqRef {
     /// Lets go of whatever the operation owns.
     #[inline]
     pub fn drop_op(self) {
-        self.clear_flags(flag::CONTIG | flag::OFFERED);
+        self.clear_flags(flag::CONTIG);
+        if self.take_offered().is_some()
+            && let Some(ep) = self.ep()
+        {
+            ep.worker().keys().let_go();
+        }
         drop(self.get().op.take());
     }
 

@@ -144,14 +144,23 @@ impl Announced {
     /// From now on `req` waits for what the receiver makes of it.
     pub fn wait(self, req: ReqRef, ep: &Endpoint) {
         match self.buf {
-            SendBuf::Contig(mem) if self.op == req.id() => req.set_offered(mem),
+            SendBuf::Contig(mem) if self.op == req.id() => {
+                ep.worker().keys().exposed();
+                req.set_offered(mem);
+            }
             _ => req.set_op(Op::Offered(self.offer(ep.worker()))),
         }
     }
 
     pub fn offer(self, worker: &Worker) -> Offered {
+        worker.keys().exposed();
+        self.offer_counted(worker)
+    }
+
+    /// The same for what [`Announced::wait`] has counted.
+    pub fn offer_counted(self, worker: &Worker) -> Offered {
         Offered {
-            buf: Exposed::pack(Rc::new(self.buf), By::Nobody, None, worker.keys()),
+            buf: Exposed::counted(Rc::new(self.buf), By::Nobody, worker.keys()),
             op: self.op,
             attempt: 0,
             parts: 0,

@@ -47,6 +47,7 @@ pub fn put(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, rtr: &Rtr) -> bool {
                 attempt: rtr.attempt,
                 status: Status::OK.0,
             };
+            worker.keys().used();
             send_atp(ep, &atp);
             worker.finish(req, Ok(()));
             true
@@ -59,6 +60,7 @@ pub fn put(worker: &Worker, req: ReqRef, ep: &Rc<Endpoint>, rtr: &Rtr) -> bool {
             };
             let stage = Put::new(worker, source, &wanted, (address, key), op);
             let attempt = rail.map(|rail: Rail| put::Attempt::posted(rail, wanted.len, op));
+            worker.keys().let_go();
             req.take_offered();
             req.set_op(Op::RndvPut(match attempt {
                 Some(attempt) => Flight::running(stage, attempt),
@@ -93,6 +95,7 @@ pub fn fetch(
     };
     match lane.get_leased(&[piece], rts.address, rts.lease, op) {
         Ok(Post::Done) => {
+            worker.keys().used();
             answer(ep, am::ATS, rts.op, Status::OK);
             worker.finish(req, Ok(()));
             true

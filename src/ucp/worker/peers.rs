@@ -186,13 +186,16 @@ impl Worker {
         if ep.farewell_answered() {
             return;
         }
+        // Between workers that know each other by their addresses, an orderly close concerns one side
+        // only; a connection by socket address ends with it.
+        let ends = origin.conn & BY_SOCKADDR != 0;
+        if ends && !aborted && ep.failure().is_some() {
+            return ep.answer_farewell();
+        }
         if aborted && (ep.awaits_peer() || ep.awaits_bytes()) {
             return ep.fail_with_peer(Error::ConnectionReset);
         }
         ep.peer_has_closed();
-        // Between workers that know each other by their addresses, an orderly close concerns one side
-        // only; a connection by socket address ends with it.
-        let ends = origin.conn & BY_SOCKADDR != 0;
         if ep.is_owned() && (ends || aborted && ep.error_mode() != ErrorMode::None) {
             ep.fail_with_peer(Error::ConnectionReset);
         } else if ends && ep.is_closing() && ep.failure().is_none() {

@@ -135,12 +135,6 @@ impl Endpoint {
         self.await_farewell(req);
     }
 
-    /// The peer has closed its end, and this one has failed already: the peer waits for a word.
-    pub(in crate::ucp) fn answer_farewell(self: &Rc<Self>) {
-        self.set_announced(true);
-        self.say_closed(Kind::Aborted);
-    }
-
     /// The client knows this end of the connection.
     pub(in crate::ucp) fn client_knows(self: &Rc<Self>) {
         self.set_announced(true);
@@ -153,8 +147,6 @@ impl Endpoint {
     /// the close, in good order.
     pub(in crate::ucp) fn end_with_peer(self: &Rc<Self>) {
         let error = Error::ConnectionReset;
-        // It may be waiting to hear that its farewell was heard.
-        self.set_announced(true);
         self.let_go();
         self.end_pending(error);
         self.fail_held(error);

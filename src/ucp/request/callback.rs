@@ -65,13 +65,11 @@ impl Callback {
     #[inline(always)]
     pub fn split(self) -> (Kind, Option<Function>) {
         macro_rules! part {
-            ($kind:ident, $cb:expr, $type:ty) => {
+            ($kind:ident, $cb:expr, $type:ty) => {{
                 // SAFETY: a function's type doesn't change its address; `join` puts it back.
-                (
-                    Kind::$kind,
-                    Some(unsafe { transmute::<$type, Function>($cb) }),
-                )
-            };
+                let function = unsafe { transmute::<$type, Function>($cb) };
+                (Kind::$kind, Some(function))
+            }};
         }
         match self {
             Callback::None => (Kind::None, None),

@@ -204,7 +204,7 @@ impl Worker {
             Polled::Frame(frame) if frame.kind == kind::WIRED && !knows.replace(true) => {
                 match ep {
                     Some(ep) => {
-                        ep.client_knows();
+                        ep.set_announced(true);
                         say(conn, kind::END, Vec::new());
                     }
                     // Closed before the client knew of it.

@@ -44,6 +44,10 @@ nsenter -t $1 -n ip addr add 10.9.{n}.2/24 dev b{n}; nsenter -t $1 -n ip link se
         with open(f"/proc/{self.holders[host].pid}/net/dev") as f:
             return int(re.search(rf"{'ab'[host]}{link}:(.*)", f.read())[1].split()[8])
 
+    def sockets(self, host):
+        """The TCP sockets of a host, as `ss` shows them."""
+        return subprocess.run([*self.on(host), "ss", "-Htna"], check=True, capture_output=True, text=True).stdout
+
     def down(self, link, hosts=(0, 1)):
         for h in hosts:
             self.do(h, "ip", "link", "set", f"{'ab'[h]}{link}", "down")

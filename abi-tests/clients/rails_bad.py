@@ -157,9 +157,34 @@ def moved(ops, **more):
                     time.sleep(0.5)
                     t.hosts.do(host, "ip", "addr", "del", new, "dev", device)
                     t.hosts.do(host, "ip", "addr", "add", old, "dev", device)
+                    # A lane may have been opened from the new address meanwhile: it leads nowhere now.
+                    t.until("nobody uses the new address", lambda: new[:-3] not in t.hosts.sockets(host))
                     t.until("all lanes are there again", t.all_there)
 
     return body
+
+
+def one_comes_back(ctx, tls):
+    """Packets of both links vanish at once. The one whose lane was given up first is back, while the other, whose lane is
+    the last one then, stays away: nobody waits for as long as the last lane is waited for."""
+    patient = {**SOON, "UCX_KEEPALIVE_INTERVAL": "100s"}
+    with Traffic(ctx, tls, "taspgfn", random.randrange(1 << 30), patient) as t:
+        t.begun()
+        lead = t.run[0]
+        t.hosts.down(0)
+        t.until("the first lane is lost", lambda: all(p.lanes()[1] for p in t.run))
+        (lane_of_first,) = lead.lanes()[1]
+        t.hosts.up(0)
+        t.until("all lanes are there again", t.all_there)
+        for _ in range(4):
+            for link in range(2):
+                t.hosts.drop(link)
+            t.until("a lane is lost", lambda: lead.lanes()[1])
+            back = 0 if lane_of_first in lead.lanes()[1] else 1
+            t.hosts.undrop(back)
+            t.until("its lane is used again", lambda: len(lead.lanes()[1]) == 1 and (lane_of_first in lead.lanes()[1]) == (back == 1))
+            t.hosts.undrop(1 - back)
+            t.until("all lanes are there again", t.all_there)
 
 
 def stopped(seconds, ops, **more):
@@ -304,6 +329,7 @@ def tests():
              Test("rails, links that flap, eager messages share, 100 times", "tcp",
                   flapping(100, "tas", UCX_RNDV_THRESH="inf", UCX_MAX_EAGER_RAILS="3"), smoke=False),
              Test("rails, other addresses", "tcp", moved(everything)),
+             Test("rails, both links are lost, one comes back", "tcp", one_comes_back),
              Test("rails, a peer that is stopped for 3 s", "tcp", stopped(3, everything)),
              Test("rails, a peer that is stopped for 2 minutes", "tcp", stopped(120, everything), smoke=False),
              Test("rails, 10 kills, a small buffer", "tcp", kills(10, everything, small), smoke=False),

@@ -175,6 +175,8 @@ pub struct Reliable {
     lost: Cell<bool>,
     /// There is no lane, and others are tried for a while.
     forlorn: Cell<Option<Forlorn>>,
+    /// Nothing has moved on the only lane for as long as it takes to give up one of several.
+    lonely: Cell<bool>,
     last_probe: Cell<Instant>,
     settings: Settings,
 }
@@ -223,6 +225,7 @@ impl Reliable {
             peer_closed: Cell::new(false),
             lost: Cell::new(false),
             forlorn: Cell::new(None),
+            lonely: Cell::new(false),
             last_probe: Cell::new(Instant::now()),
             settings,
         });

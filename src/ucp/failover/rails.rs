@@ -54,6 +54,8 @@ pub struct Rail {
     was_lost: Cell<bool>,
     /// The lane has had no room yet for what is said on it first.
     greets: Cell<Option<LaneId>>,
+    /// The lane was found dead, and its end is yet to be heard of.
+    cut: Cell<bool>,
 }
 
 impl Rail {
@@ -69,7 +71,13 @@ impl Rail {
             useless: Cell::new(0),
             was_lost: Cell::new(false),
             greets: Cell::new(None),
+            cut: Cell::new(false),
         }
+    }
+
+    fn cut(&self, lane: &dyn Ep) {
+        self.cut.set(true);
+        lane.cut(Error::EndpointTimeout);
     }
 
     pub fn lane(&self) -> Option<Rc<dyn Ep>> {
@@ -143,35 +151,40 @@ impl Reliable {
         let rail = self.rails.get(usize::from(index)).ok_or(Error::NoDevice)?;
         rail.since.set(Some(Instant::now()));
         rail.stall.set(Stall::default());
+        rail.cut.set(false);
         let way = &rail.way;
         let open = worker.ifaces().get(usize::from(way.local));
         let iface = &open.ok_or(Error::NoDevice)?.iface;
-        let lane = iface.create_ep(&EpParams {
+        let id = self.begin_life(index).ok_or(Error::Busy)?;
+        let opened = iface.create_ep(&EpParams {
             device_addr: &way.device_addr,
             iface_addr: &way.iface_addr,
             token: super::worker::lane_token(self.token, index),
-        })?;
-        let id = {
-            let lanes = &mut self.link.borrow_mut().lanes;
-            let id = lanes.open(index);
-            match self.forlorn.get() {
-                Some(_) => id.or_else(|| lanes.reopen(index)),
-                None => id,
-            }
-        };
-        let id = id.ok_or(Error::Busy)?;
+        });
         rail.greets.set(Some(id));
-        if let Err(error) = self.greet(worker, rail, &*lane) {
+        let greeted = opened.and_then(|lane| {
+            self.greet(worker, rail, &*lane)?;
+            Ok(lane)
+        });
+        let lane = greeted.inspect_err(|_| {
             rail.greets.set(None);
             self.link.borrow_mut().lane_down(index);
-            return Err(error);
-        }
+        })?;
         lane.watch();
         let caps = iface.attr().caps;
         rail.in_place.set(caps.contains(IfaceCaps::AM_ZCOPY));
         *rail.lane.borrow_mut() = Some(lane);
         worker.activate(way.local);
         Ok(())
+    }
+
+    fn begin_life(&self, index: u8) -> Option<LaneId> {
+        let lanes = &mut self.link.borrow_mut().lanes;
+        let fresh = lanes.open(index);
+        match self.forlorn.get().is_some() || self.lonely.get() {
+            true => fresh.or_else(|| lanes.reopen(index)),
+            false => fresh,
+        }
     }
 
     /// Says who we are, unless that has been said. A lane may have no room for it yet.
@@ -341,12 +354,18 @@ impl Reliable {
         if self.lost.get() {
             return;
         }
+        self.lonely.set(false);
         for (rail, index) in self.rails.iter().zip(0u8..) {
-            match rail.lane() {
-                // One that nothing is on its way by has nothing to tell.
-                Some(_) if !wary && self.link.borrow().lanes.live(index).is_some() => {}
-                Some(lane) => self.look_at(index, rail, &*lane, now),
-                None => self.try_again(worker, index, rail, now),
+            // One that nothing is on its way by has nothing to tell.
+            if let Some(lane) = rail.lane()
+                && (wary || self.link.borrow().lanes.live(index).is_none())
+            {
+                self.look_at(index, rail, &*lane, now);
+            }
+        }
+        for (rail, index) in self.rails.iter().zip(0u8..) {
+            if rail.lane().is_none() {
+                self.try_again(worker, index, rail, now);
             }
         }
     }
@@ -354,14 +373,17 @@ impl Reliable {
     fn look_at(&self, index: u8, rail: &Rail, lane: &dyn Ep, now: Instant) {
         let (live, others) = {
             let lanes = &self.link.borrow().lanes;
-            let others = lanes.all_live().any(|id| id.lane != index);
+            let others = lanes
+                .all_live()
+                .filter_map(|id| self.rails.get(usize::from(id.lane)))
+                .any(|other| !core::ptr::eq(other, rail) && !other.cut.get());
             (lanes.live(index).is_some(), others)
         };
         let opened = rail.since.get().unwrap_or(now);
         // Without any other, one that has not answered is what there is: the peer may be busy.
         if !live && others {
             if now - opened > TRY_TIME.max(self.settings.detect) {
-                lane.cut(Error::EndpointTimeout);
+                rail.cut(lane);
             }
             return;
         }
@@ -384,12 +406,16 @@ impl Reliable {
                 true => useless,
                 false => 0,
             });
-            lane.cut(Error::EndpointTimeout);
+            rail.cut(lane);
+        } else if stuck >= self.settings.detect {
+            self.lonely.set(true);
         }
     }
 
     fn try_again(&self, worker: &Worker, index: u8, rail: &Rail, now: Instant) {
-        if !self.link.borrow().lanes.is_gone(index) || self.ep_token.get() == 0 {
+        // The last lane seems to be dead too: an answer about this one may have no way to come by.
+        let settled = self.link.borrow().lanes.is_gone(index) || self.lonely.get();
+        if !settled || self.ep_token.get() == 0 {
             return;
         }
         let pause = rail.failures.get().clamp(1, LONGEST_PAUSE);

@@ -167,7 +167,7 @@ def moved(ops, **more):
 def one_comes_back(ctx, tls):
     """Packets of both links vanish at once. The one whose lane was given up first is back, while the other, whose lane is
     the last one then, stays away: nobody waits for as long as the last lane is waited for."""
-    patient = {**SOON, "UCX_KEEPALIVE_INTERVAL": "100s"}
+    patient = {"UCX_KEEPALIVE_INTERVAL": "100s", "UCX_FAILOVER_DETECT_TIME": "1s"}
     with Traffic(ctx, tls, "taspgfn", random.randrange(1 << 30), patient) as t:
         t.begun()
         lead = t.run[0]
@@ -176,7 +176,7 @@ def one_comes_back(ctx, tls):
         (lane_of_first,) = lead.lanes()[1]
         t.hosts.up(0)
         t.until("all lanes are there again", t.all_there)
-        for _ in range(4):
+        for _ in range(3):
             for link in range(2):
                 t.hosts.drop(link)
             t.until("a lane is lost", lambda: lead.lanes()[1])

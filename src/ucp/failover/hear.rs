@@ -147,6 +147,7 @@ impl Reliable {
             *epoch = lane.epoch.max(*epoch);
         }
         self.heard.set(heard);
+        self.invite();
         self.say(Say::Heard(lane));
     }
 

@@ -8,7 +8,8 @@
 //! |---|---|
 //! | `lane` | what protocols call |
 //! | `kept` | messages that are kept |
-//! | `rails` | the lanes: opened, lost, found dead, opened again |
+//! | `rails` | the lanes: opened, proven, lost |
+//! | `look` | lanes that are found dead, or tried again |
 //! | `hear` | what comes in |
 //! | `serve` | what is done in the course of progress |
 //! | `gone` | links that have failed, and peers that don't know it |
@@ -21,6 +22,7 @@ mod gone;
 mod hear;
 mod kept;
 mod lane;
+mod look;
 mod rails;
 mod serve;
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! The lanes below: opened, lost, found dead, opened again.
+//! The lanes below: opened, proven, lost.
 
 use core::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use smallvec::SmallVec;
 
@@ -15,13 +15,6 @@ use crate::ucp::worker::Worker;
 use crate::ucp::worker::tally::{Tally, up};
 use crate::ucs::status::{Error, Result};
 use crate::uct::{Ep, EpParams, IfaceCaps, Post, Stall};
-
-/// A lane that has not answered for this long since it was opened is given up.
-const TRY_TIME: Duration = Duration::from_secs(5);
-/// Bytes that a lane has carried that is of use.
-const MUCH: u64 = 64 << 10;
-/// Lanes that fail sooner than this after they were opened are opened again later and later.
-const LONGEST_PAUSE: u32 = 32;
 
 /// From an interface of ours to one of the peer's.
 #[derive(Clone, Debug)]
@@ -42,20 +35,22 @@ pub struct Rail {
     in_place: Cell<bool>,
     /// Time that what was given to it takes, in seconds.
     load: Cell<f64>,
-    stall: Cell<Stall>,
+    pub(super) stall: Cell<Stall>,
     /// When it was opened, or lost.
-    since: Cell<Option<Instant>>,
+    pub(super) since: Cell<Option<Instant>>,
     /// Times in a row that it was lost without having been proven.
-    failures: Cell<u32>,
+    pub(super) failures: Cell<u32>,
     /// Times in a row that it was proven, and carried nothing much before it stalled: a way that
     /// swallows long packets looks alive again and again.
-    useless: Cell<u32>,
+    pub(super) useless: Cell<u32>,
     /// It was lost, and isn't in use again yet.
     was_lost: Cell<bool>,
     /// The lane has had no room yet for what is said on it first.
     greets: Cell<Option<LaneId>>,
     /// The lane was found dead, and its end is yet to be heard of.
-    cut: Cell<bool>,
+    pub(super) cut: Cell<bool>,
+    /// The peer has been heard by a new lane since this one was lost: the way may be there again.
+    pub(super) inviting: Cell<bool>,
 }
 
 impl Rail {
@@ -72,10 +67,11 @@ impl Rail {
             was_lost: Cell::new(false),
             greets: Cell::new(None),
             cut: Cell::new(false),
+            inviting: Cell::new(false),
         }
     }
 
-    fn cut(&self, lane: &dyn Ep) {
+    pub(super) fn cut(&self, lane: &dyn Ep) {
         self.cut.set(true);
         lane.cut(Error::EndpointTimeout);
     }
@@ -147,7 +143,7 @@ impl Reliable {
     }
 
     /// Begins a life of a lane: the first thing said on it is who we are.
-    fn open_lane(&self, worker: &Worker, index: u8) -> Result<()> {
+    pub(super) fn open_lane(&self, worker: &Worker, index: u8) -> Result<()> {
         let rail = self.rails.get(usize::from(index)).ok_or(Error::NoDevice)?;
         rail.since.set(Some(Instant::now()));
         rail.stall.set(Stall::default());
@@ -155,7 +151,7 @@ impl Reliable {
         let way = &rail.way;
         let open = worker.ifaces().get(usize::from(way.local));
         let iface = &open.ok_or(Error::NoDevice)?.iface;
-        let id = self.begin_life(index).ok_or(Error::Busy)?;
+        let id = self.begin_life(rail, index).ok_or(Error::Busy)?;
         let opened = iface.create_ep(&EpParams {
             device_addr: &way.device_addr,
             iface_addr: &way.iface_addr,
@@ -175,16 +171,29 @@ impl Reliable {
         rail.in_place.set(caps.contains(IfaceCaps::AM_ZCOPY));
         *rail.lane.borrow_mut() = Some(lane);
         worker.activate(way.local);
+        let awaited = self.link.borrow().lanes.unanswered().next().is_some();
+        if awaited || self.is_lost_for_now() {
+            // What was said before went by lanes that may be dead.
+            self.say_again();
+        }
         Ok(())
     }
 
-    fn begin_life(&self, index: u8) -> Option<LaneId> {
+    /// Also one whose last life the peer has not answered about, where the answer may have no way to
+    /// come by.
+    fn begin_life(&self, rail: &Rail, index: u8) -> Option<LaneId> {
+        let early = self.is_lost_for_now() || rail.inviting.take();
         let lanes = &mut self.link.borrow_mut().lanes;
         let fresh = lanes.open(index);
-        match self.forlorn.get().is_some() || self.lonely.get() {
+        match early {
             true => fresh.or_else(|| lanes.reopen(index)),
             false => fresh,
         }
+    }
+
+    /// No lane is known to lead anywhere.
+    pub(super) fn is_lost_for_now(&self) -> bool {
+        self.forlorn.get().is_some() || self.lonely.get()
     }
 
     /// Says who we are, unless that has been said. A lane may have no room for it yet.
@@ -260,41 +269,22 @@ impl Reliable {
             self.peer.worker,
             if hope { "others go on" } else { "none is left" }
         );
-        if hope {
+        // Lanes that have been tried all the time while the last one was waited for give less hope.
+        let hopeless = self.lonely.replace(false) && self.first.get().is_none();
+        if hope && !hopeless {
             return self.say_again();
         }
         if self.ep_token.get() == 0 || self.peer_closed.get() {
             return self.lose(error);
         }
         if self.forlorn.get().is_none() {
-            self.forlorn.set(Some(Forlorn { error, tried: None }));
+            let tried = hope.then(Instant::now);
+            self.forlorn.set(Some(Forlorn { error, tried }));
             self.list();
         }
-    }
-
-    /// Without any lane: tries all, for as long as it takes to find out that one is dead. A lane that
-    /// was thought to be alive may have been long dead at the other end, and its link be fine.
-    fn try_all(&self, worker: &Worker, now: Instant) {
-        const PAUSE: Duration = Duration::from_millis(40);
-        let Some(mut forlorn) = self.forlorn.get() else {
-            return;
-        };
-        if self.link.borrow().lanes.all_live().next().is_some() {
-            return self.forlorn.set(None);
+        if hope {
+            self.say_again();
         }
-        let enough = |first| now - first > self.settings.detect;
-        if forlorn.tried.is_some_and(enough) {
-            return self.lose(forlorn.error);
-        }
-        for (rail, index) in self.rails.iter().zip(0u8..) {
-            let rested = rail.since.get().is_none_or(|since| now - since > PAUSE);
-            if rail.lane().is_none() && rested {
-                forlorn.tried.get_or_insert(now);
-                // Its link may be down; there is time to try again.
-                let _ = self.open_lane(worker, index);
-            }
-        }
-        self.forlorn.set(Some(forlorn));
     }
 
     /// Says all that may have been lost with a lane.
@@ -320,11 +310,12 @@ impl Reliable {
     pub(super) fn lane_proven(&self, index: u8) {
         if let Some(rail) = self.rails.get(usize::from(index)) {
             rail.failures.set(rail.useless.get());
+            rail.inviting.set(false);
             if rail.was_lost.take() {
                 self.count(|tally| &tally.again);
             }
         }
-        let had_none = self.first.get().is_none();
+        let had_none = self.first.get().is_none() || self.lonely.get();
         self.forlorn.set(None);
         crate::ucs_diag!("lane {index} to worker {:x} is in use", self.peer.worker);
         // Messages that keep their order stay where they are until there are none: a change would only
@@ -334,106 +325,5 @@ impl Reliable {
             self.choose_first();
             self.say_again();
         }
-    }
-
-    /// Says something by every lane, if it is time: what is not acknowledged tells of its death.
-    pub(super) fn probe(&self, now: Instant) {
-        if now - self.last_probe.get() < self.settings.probe {
-            return;
-        }
-        self.last_probe.set(now);
-        let acks = self.link.borrow().received();
-        self.say_everywhere(&Say::Acks { acks, want: false });
-    }
-
-    /// Looks whether lanes still lead anywhere, and opens those that are gone.
-    pub(super) fn look_at_lanes(&self, worker: &Worker, now: Instant) {
-        let under_way = !self.link.borrow().is_quiet();
-        let wary = self.wary.replace(false) || under_way;
-        self.try_all(worker, now);
-        if self.lost.get() {
-            return;
-        }
-        self.lonely.set(false);
-        for (rail, index) in self.rails.iter().zip(0u8..) {
-            // One that nothing is on its way by has nothing to tell.
-            if let Some(lane) = rail.lane()
-                && (wary || self.link.borrow().lanes.live(index).is_none())
-            {
-                self.look_at(index, rail, &*lane, now);
-            }
-        }
-        for (rail, index) in self.rails.iter().zip(0u8..) {
-            if rail.lane().is_none() {
-                self.try_again(worker, index, rail, now);
-            }
-        }
-    }
-
-    fn look_at(&self, index: u8, rail: &Rail, lane: &dyn Ep, now: Instant) {
-        let (live, others) = {
-            let lanes = &self.link.borrow().lanes;
-            let others = lanes
-                .all_live()
-                .filter_map(|id| self.rails.get(usize::from(id.lane)))
-                .any(|other| !core::ptr::eq(other, rail) && !other.cut.get());
-            (lanes.live(index).is_some(), others)
-        };
-        let opened = rail.since.get().unwrap_or(now);
-        // Without any other, one that has not answered is what there is: the peer may be busy.
-        if !live && others {
-            if now - opened > TRY_TIME.max(self.settings.detect) {
-                rail.cut(lane);
-            }
-            return;
-        }
-        let Some(vitals) = lane.vitals() else { return };
-        if !vitals.up || vitals.unacked {
-            self.wary.set(true);
-        }
-        let mut stall = rail.stall.get();
-        let stuck = stall.look(vitals, now);
-        rail.stall.set(stall);
-        let bound = match (others, vitals.up) {
-            (true, _) => self.settings.detect,
-            (false, true) => self.settings.detect_last,
-            // The transport knows how long connecting may take.
-            (false, false) => return,
-        };
-        if stuck >= bound {
-            let useless = rail.useless.get().saturating_add(1);
-            rail.useless.set(match vitals.acked < MUCH {
-                true => useless,
-                false => 0,
-            });
-            rail.cut(lane);
-        } else if stuck >= self.settings.detect {
-            self.lonely.set(true);
-        }
-    }
-
-    fn try_again(&self, worker: &Worker, index: u8, rail: &Rail, now: Instant) {
-        // The last lane seems to be dead too: an answer about this one may have no way to come by.
-        let settled = self.link.borrow().lanes.is_gone(index) || self.lonely.get();
-        if !settled || self.ep_token.get() == 0 {
-            return;
-        }
-        let pause = rail.failures.get().clamp(1, LONGEST_PAUSE);
-        let due = rail
-            .since
-            .get()
-            .and_then(|since| since.checked_add(self.settings.recovery.saturating_mul(pause)));
-        if due.is_some_and(|due| due <= now)
-            && let Err(error) = self.open_lane(worker, index)
-        {
-            rail.failures.set(rail.failures.get() + 1);
-            crate::ucs_debug!("lane {index} can't be opened again yet: {error}");
-        }
-    }
-
-    /// Whether a lane is missing.
-    pub(super) fn is_maimed(&self) -> bool {
-        let link = self.link.borrow();
-        (0..self.rails.len() as u8).any(|lane| link.lanes.live(lane).is_none())
     }
 }

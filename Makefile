@@ -25,9 +25,11 @@ export CC
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 TARGET  := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
-CDYLIB  := $(TARGET)/release/libucx.so
+# `checked` is release code with overflow checks and debug assertions.
+PROFILE ?= release
+CDYLIB  := $(TARGET)/$(PROFILE)/libucx.so
 
-BUILD   := build
+BUILD   ?= build
 LIB     := $(BUILD)/lib
 BIN     := $(BUILD)/bin
 PROGRAMS := ucx_info ucx_perftest
@@ -44,7 +46,7 @@ export UCX_RS_DEPS
 
 FUZZ_SECONDS ?= 60
 
-.PHONY: all libs cdylib install uninstall headers demo test test-clients fuzz soak bench lint deps clean
+.PHONY: all libs cdylib install uninstall headers demo test test-clients checked-libs fuzz soak bench lint deps clean
 .DELETE_ON_ERROR:
 
 all: libs
@@ -52,7 +54,7 @@ all: libs
 # ---- libraries -------------------------------------------------------------------------------
 
 cdylib:
-	$(CARGO) build --release --lib --bins
+	$(CARGO) build --profile $(PROFILE) --lib --bins
 
 libs: cdylib
 	@$(MAKE) --no-print-directory $(BUILD)/stamp
@@ -68,9 +70,9 @@ $(BUILD)/stamp: $(CDYLIB) Makefile abi-tests/tools/stubs.py $(wildcard pkgconfig
 	$(foreach name,$(EMPTY),$(call link_empty,$(name),$(LIB)/$(name)) &&) true
 	$(PYTHON) abi-tests/tools/stubs.py $(LIB)/libucp.so.0 $(LIB)
 	ln -sfn libucs_signal.so.0 $(LIB)/libucs_signal.so
-	ln -sfn ../include $(BUILD)/include
+	ln -sfn $$(realpath -m --relative-to=$(BUILD) include) $(BUILD)/include
 	for f in $(PROGRAMS); do \
-	  install -m 755 $(TARGET)/release/$$f $(BIN)/$$f.new && mv -f $(BIN)/$$f.new $(BIN)/$$f || exit 1; done
+	  install -m 755 $(TARGET)/$(PROFILE)/$$f $(BIN)/$$f.new && mv -f $(BIN)/$$f.new $(BIN)/$$f || exit 1; done
 	$(call fill,pkgconfig,$(PC),$(LIB)/pkgconfig,$(CURDIR)/$(BUILD),$${prefix}/lib,$${prefix}/include)
 	$(call fill,pkgconfig/cmake,$(CMAKE),$(LIB)/cmake/ucx,$(CURDIR)/$(BUILD),,)
 	@touch $@
@@ -136,8 +138,12 @@ demo: deps libs
 test: deps libs
 	$(RUN_TESTS) test
 
-test-clients: deps libs
+test-clients: deps libs checked-libs
 	$(RUN_TESTS) test-clients
+
+# The same libraries as a debug build has them: what a test reaches is checked once more inside.
+checked-libs:
+	$(MAKE) --no-print-directory libs PROFILE=checked BUILD=build/checked
 
 soak: deps libs
 	UCX_RS_MODEL_CASES=100000 $(CARGO) test --lib -- replay::model

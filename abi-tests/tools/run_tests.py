@@ -21,6 +21,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 CARGO = os.environ.get("CARGO", "cargo")
 COUNTS = re.compile(r"(?<!\d)(\d+) passed[,;] (\d+) failed")
 
+CLIENTS = [sys.executable, "abi-tests/clients/run.py"]
+# Tests of what is rare, which a build with overflow checks and debug assertions goes through too.
+FAULTS = ["--full", "--only", "capi ", "--only", "stages and", "--only", "rails", "--only", "put_zcopy"]
+
 # name, command, limit in seconds. All of "test" together stays under 25 minutes on a machine that
 # does nothing else; the limits are for busy ones.
 SUITES = {
@@ -30,12 +34,13 @@ SUITES = {
         ("services", [sys.executable, "abi-tests/services/run.py"], 300),
         ("memory", [sys.executable, "abi-tests/memory/run.py"], 300),
         ("cuda", [sys.executable, "abi-tests/cuda/run.py"], 600),
-        ("clients", [sys.executable, "abi-tests/clients/run.py", "--smoke"], 1800),
+        ("clients", [*CLIENTS, "--smoke"], 1800),
     ],
     "test-clients": [
         ("memory", [sys.executable, "abi-tests/memory/run.py", "--long"], 900),
         ("cuda", [sys.executable, "abi-tests/cuda/run.py", "--long"], 4000),
-        ("clients", [sys.executable, "abi-tests/clients/run.py", "--full"], 6 * 3600),
+        ("clients", [*CLIENTS, "--full"], 6 * 3600),
+        ("checked build", [*CLIENTS, "--lib", "build/checked/lib", *FAULTS], 3 * 3600),
         ("threads", [sys.executable, "abi-tests/tsan/run.py"], 3600),
     ],
 }

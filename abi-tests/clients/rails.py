@@ -276,6 +276,35 @@ def counted(ops, count, **more):
     return body
 
 
+def aside(ctx, tls):
+    """A link that carries nothing is lost, tried again and again, and used again. Traffic on the other one isn't disturbed:
+    not a message is sent a second time."""
+    single = {f"UCX_MAX_{what}_RAILS": "1" for what in ("EAGER", "RNDV", "RMA")}
+    more = {**single, "UCX_FAILOVER_RECOVERY_INTERVAL": "10ms", "UCX_FAILOVER_STATS": "file"}
+    hosts = Rails()
+    # Messages in order stay with the lane that was there first.
+    nothing = "root tbf rate 8bit burst 1 limit 1"
+    hosts.setup += f"tc qdisc add dev a1 {nothing}; nsenter -t $1 -n tc qdisc add dev b1 {nothing}\n"
+    with Traffic(ctx, tls, "taspgfn", random.randrange(1 << 30), more, hosts=hosts) as t:
+        def carried(mib):
+            before = t.hosts.sent(0, 0)
+            t.until(f"{mib} MiB have been sent", lambda: t.hosts.sent(0, 0) >= before + (mib << 20))
+
+        carried(1)
+        t.hosts.undrop(1)
+        t.begun()
+        t.hosts.down(1)
+        t.until("its lane is lost", lambda: all(p.lanes()[1] for p in t.run))
+        carried(30)
+        t.hosts.up(1)
+        t.until("all lanes are there again", t.all_there)
+        carried(10)
+    for counts in t.counts():
+        seen = [counts[name] for name in ("lanes_lost", "lanes_used_again", "messages_sent_again", "duplicates_dropped")]
+        if seen != [1, 1, 0, 0]:
+            raise Failure(f"counted: {counts}")
+
+
 def shared(mode, ops, mib=40, host=0, one=False, **more):
     """Large messages are shared among the links, without failover too: both carry a good part of the bytes that this
     host sends; or, where only `one` is to be used, the other next to nothing."""
@@ -562,6 +591,7 @@ def tests():
              "late failed completion": {"UCX_FAULT_LATE_COMPLETION": ",".join(map(str, range(20, 400, 7)))}, "death after bytes": {"UCX_FAULT_BYTES": "300k"}}
     all_kinds = {"UCX_FAULT_SEND": "20,90,200", "UCX_FAULT_COMPLETION": "33,301,302,303", "UCX_FAULT_LATE_COMPLETION": "61,161,361,362,363"}
     found.append(Test("rails, faults of every kind, all operations", "tcp", faults("taspgfn", 3, **all_kinds)))
+    found.append(Test("rails, one that carries nothing is lost and tried", "tcp", aside))
     found.append(Test("rails, counters", "tcp", counted("ta", 2, UCX_FAULT_SEND="20", UCX_FAULT_MESSAGES="eager_only,am_only")))
     for kind, env in kinds.items():
         for name, ops in (("tag", "t"), ("am", "a"), ("stream", "s"), ("put and get", "pg"), ("atomics", "fn")):

@@ -141,10 +141,10 @@ impl<T, M> Link<T, M> {
         })
     }
 
-    /// The lane has taken it again.
+    /// The lane has taken it, again or for the first time.
     pub fn resent(&mut self, posted: &Posted) {
-        self.counts.replays += 1;
-        self.tx(posted.channel).resent(posted.seq, posted.lane);
+        let again = self.tx(posted.channel).resent(posted.seq, posted.lane);
+        self.counts.replays += u64::from(again);
         self.acks.sent();
     }
 

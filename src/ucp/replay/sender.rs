@@ -17,8 +17,10 @@ enum Whereabouts {
     On(LaneId),
     /// The lane is dead; the peer has not said yet what came of it.
     Limbo(LaneId),
-    /// To be sent again.
-    Ready,
+    /// To be sent; again, if a lane had taken it.
+    Ready {
+        again: bool,
+    },
     /// There, though something before it is missing.
     Confirmed,
 }
@@ -28,6 +30,12 @@ struct Entry<T> {
     item: T,
     bytes: usize,
     place: Whereabouts,
+}
+
+impl<T> Entry<T> {
+    fn is_ready(&self) -> bool {
+        matches!(self.place, Whereabouts::Ready { .. })
+    }
 }
 
 /// Messages that the peer has not acknowledged. `T`: what it takes to send one again.
@@ -93,7 +101,7 @@ impl<T> Sender<T> {
         self.entries.push_back(Entry {
             item,
             bytes,
-            place: Whereabouts::Ready,
+            place: Whereabouts::Ready { again: false },
         });
         seq
     }
@@ -131,7 +139,7 @@ impl<T> Sender<T> {
             self.base += 1;
             self.ready_from = self.ready_from.saturating_sub(1);
             self.bytes -= entry.bytes;
-            if entry.place == Whereabouts::Ready {
+            if entry.is_ready() {
                 self.ready -= 1;
             }
             done(entry.item);
@@ -145,7 +153,7 @@ impl<T> Sender<T> {
             let from = first.saturating_sub(self.base) as usize;
             let upto = last.saturating_add(1).saturating_sub(self.base) as usize;
             for entry in self.entries.iter_mut().take(upto).skip(from) {
-                if entry.place == Whereabouts::Ready {
+                if entry.is_ready() {
                     self.ready -= 1;
                 }
                 entry.place = Whereabouts::Confirmed;
@@ -166,7 +174,7 @@ impl<T> Sender<T> {
     pub fn lane_stopped(&mut self, lane: LaneId) {
         for entry in &mut self.entries {
             if entry.place == Whereabouts::Limbo(lane) {
-                entry.place = Whereabouts::Ready;
+                entry.place = Whereabouts::Ready { again: true };
                 self.ready += 1;
                 self.ready_from = 0;
             }
@@ -179,22 +187,23 @@ impl<T> Sender<T> {
             return None;
         }
         let from = self.ready_from;
-        let ready = |entry: &Entry<T>| entry.place == Whereabouts::Ready;
-        let index = from + self.entries.iter().skip(from).position(ready)?;
+        let index = from + self.entries.iter().skip(from).position(Entry::is_ready)?;
         self.ready_from = index;
         let entry = self.entries.get_mut(index)?;
         Some((self.base + index as u64, &mut entry.item))
     }
 
-    /// Message `seq` has been given to `lane` again.
-    pub fn resent(&mut self, seq: Seq, lane: LaneId) {
+    /// Message `seq` has been given to `lane`. Whether another had taken it before.
+    pub fn resent(&mut self, seq: Seq, lane: LaneId) -> bool {
         let index = seq.wrapping_sub(self.base) as usize;
         if let Some(entry) = self.entries.get_mut(index)
-            && entry.place == Whereabouts::Ready
+            && let Whereabouts::Ready { again } = entry.place
         {
             entry.place = Whereabouts::On(lane);
             self.ready -= 1;
+            return again;
         }
+        false
     }
 
     /// Whether anything is out on this lane.
@@ -274,10 +283,10 @@ mod tests {
         tx.lane_stopped(A);
         let mut again = Vec::new();
         while let Some((seq, item)) = tx.next_replay() {
-            again.push((seq, *item));
-            tx.resent(seq, B);
+            let item = *item;
+            again.push((seq, item, tx.resent(seq, B)));
         }
-        assert_eq!(again, [(1, 1), (4, 4), (5, 5)]);
+        assert_eq!(again, [(1, 1, true), (4, 4, true), (5, 5, false)]);
     }
 
     #[test]

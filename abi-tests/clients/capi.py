@@ -455,6 +455,7 @@ def tests():
                       smoke=False)
     found.append(Test("capi close_status", "tcp", body_for("close_status")))
     found.append(Test("capi close_status", "sm", alone("close_status")))
+    found += [Test("capi close_told", tls, body_for("close_told")) for tls in ("tcp", "both")]
     for mode in ("peer", "none", "failover"):
         # Genuine UCX never ends some of these sends; PEER with shared memory alone it doesn't know.
         for tls in ("tcp", "both"):

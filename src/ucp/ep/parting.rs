@@ -1,4 +1,7 @@
-//! Both ends of a connection by socket address are closed in order.
+//! Closing in order a connection by socket address, which is over for both when one end is closed.
+//!
+//! Whoever has closed waits until the other's worker has taken notice. When both ends are being
+//! closed there is more to it.
 //!
 //! A close waits for what the peer has yet to receive. The peer won't, once its end is closed: the
 //! connection is over with either of its endpoints. As the peer's close may wait in the same way for
@@ -14,7 +17,7 @@ use std::rc::Rc;
 use super::Endpoint;
 use crate::ucp::proto::Op;
 use crate::ucp::request::ReqRef;
-use crate::ucp::wire::sockaddr::BY_SOCKADDR;
+use crate::ucp::wire::sockaddr::{BY_SOCKADDR, SERVER};
 use crate::ucp::wire::wireup::Kind;
 use crate::ucs::status::Error;
 
@@ -110,6 +113,33 @@ impl Endpoint {
                 self.unqueue(req);
                 self.worker.finish(req, Err(Error::ConnectionReset));
             }
+        }
+    }
+
+    /// A close in order ends when the peer's worker has taken notice, as in UCX: then its endpoint has
+    /// failed, or is closed.
+    pub(super) fn waits_for_notice(&self) -> bool {
+        // A client that has not said so yet knows of the server's endpoint, or soon will.
+        let known = self.is_announced() || self.conn & SERVER != 0;
+        self.is_by_sockaddr()
+            && known
+            && self.is_wired()
+            && self.failed.get().is_none()
+            && !self.peer_stopped.get()
+    }
+
+    /// All has been done that was to be done before the close: the peer is told. What the peer, or its
+    /// end, answers ends the request.
+    pub(super) fn leave(self: &Rc<Self>, req: ReqRef) {
+        self.say_closed(Kind::Closed);
+        self.await_farewell(req);
+    }
+
+    /// The client knows this end of the connection.
+    pub(in crate::ucp) fn client_knows(self: &Rc<Self>) {
+        self.set_announced(true);
+        if self.has_left() {
+            self.say_closed(Kind::Closed);
         }
     }
 

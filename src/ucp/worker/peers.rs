@@ -13,6 +13,7 @@ use crate::ucp::print::{Scope, used_transports};
 use crate::ucp::select::Lanes;
 use crate::ucp::wire::Origin;
 use crate::ucp::wire::sockaddr::{BY_SOCKADDR, SERVER};
+use crate::ucp::wire::wireup;
 use crate::ucs::status::{Error, Result};
 use crate::uct::DeviceKind;
 
@@ -181,15 +182,23 @@ impl Worker {
         let Some(ep) = self.endpoint_of(origin) else {
             return;
         };
-        ep.set_announced(false);
+        // Between workers that know each other by their addresses, an orderly close concerns one side
+        // only; a connection by socket address ends with it, and the peer waits to hear that.
+        let ends = origin.conn & BY_SOCKADDR != 0;
+        if !ends {
+            ep.set_announced(false);
+        }
         ep.set_peer_stopped();
+        if ep.farewell_answered() {
+            return;
+        }
+        if ends && ep.failure().is_some() {
+            return ep.say_closed(wireup::Kind::Aborted);
+        }
         if aborted && (ep.awaits_peer() || ep.awaits_bytes()) {
             return ep.fail_with_peer(Error::ConnectionReset);
         }
         ep.peer_has_closed();
-        // Between workers that know each other by their addresses, an orderly close concerns one side
-        // only; a connection by socket address ends with it.
-        let ends = origin.conn & BY_SOCKADDR != 0;
         if ep.is_owned() && (ends || aborted && ep.error_mode() != ErrorMode::None) {
             ep.fail_with_peer(Error::ConnectionReset);
         } else if ends && ep.is_closing() && ep.failure().is_none() {

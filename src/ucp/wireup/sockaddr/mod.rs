@@ -204,7 +204,7 @@ impl Worker {
             Polled::Frame(frame) if frame.kind == kind::WIRED && !knows.replace(true) => {
                 match ep {
                     Some(ep) => {
-                        ep.set_announced(true);
+                        ep.client_knows();
                         say(conn, kind::END, Vec::new());
                     }
                     // Closed before the client knew of it.

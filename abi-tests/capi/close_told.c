@@ -117,7 +117,26 @@ static void with_a_message(int first)
     printf("; the other: %s\n", name(finished(s)));
 }
 
-int main(void)
+/* A large message is announced to an end that waits for the other's notice, and a receive waits for it there: the
+ * other end is closed as well, and everything ends. (With genuine UCX it doesn't.) */
+static void a_receive_meanwhile(int first)
+{
+    static char in[1 << 20], out[1 << 20];
+    connected();
+    ucs_status_ptr_t in_r = ucp_tag_recv_nbx(side(first)->w, in, sizeof in, 9, ALL, &plain);
+    ucs_status_ptr_t out_r = ucp_tag_send_nbx(side(!first)->ep, out, sizeof out, 9, &plain);
+    ucs_status_ptr_t r = closing(first);
+    ends_alone(first, r);
+    ucs_status_ptr_t s = closing(!first);
+    finished(out_r);
+    finished(r);
+    finished(s);
+    /* Where the peer reads or writes nothing of its own, the receive may have gone on alone. */
+    finished(in_r);
+    printf("a receive meanwhile: all ends\n");
+}
+
+int main(int argc, char **argv)
 {
     static const char *modes[] = {"without error handling", "with error handling"};
     open_side(&A);
@@ -135,6 +154,7 @@ int main(void)
             one_after_the_other(first, 0);
             if (mode) one_after_the_other(first, 1);
             with_a_message(first);
+            if (argc > 1) a_receive_meanwhile(first);
         }
         both();
     }

@@ -455,7 +455,10 @@ def tests():
                       smoke=False)
     found.append(Test("capi close_status", "tcp", body_for("close_status")))
     found.append(Test("capi close_status", "sm", alone("close_status")))
-    found += [Test("capi close_told", tls, body_for("close_told")) for tls in ("tcp", "both")]
+    for tls in ("tcp", "both"):
+        found.append(Test("capi close_told", tls, body_for("close_told")))
+        found.append(Test("capi close_told, and a receive meanwhile", tls, alone("close_told", ["meanwhile"])))
+        found.append(Test("capi close_lost", tls, alone("close_lost")))
     for mode in ("peer", "none", "failover"):
         # Genuine UCX never ends some of these sends; PEER with shared memory alone it doesn't know.
         for tls in ("tcp", "both"):

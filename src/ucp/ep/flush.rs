@@ -248,15 +248,6 @@ impl Endpoint {
         self.find_flush(Then::is_left).is_some()
     }
 
-    /// The answer has come. False if none is waited for.
-    pub(in crate::ucp) fn farewell_answered(self: &Rc<Self>) -> bool {
-        let left = self.find_flush(Then::is_left);
-        if let Some(req) = left {
-            step(self, req, 0, Ok(()));
-        }
-        left.is_some()
-    }
-
     fn find_flush(&self, wanted: fn(&Then) -> bool) -> Option<ReqRef> {
         let waiting = self.flushes().map(|all| all.borrow().clone());
         let mut waiting = waiting.unwrap_or_default().into_iter();

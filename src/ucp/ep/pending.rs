@@ -232,8 +232,17 @@ impl Endpoint {
     }
 
     fn announcement(&self) -> Message {
+        self.word_with_address(wireup::Kind::Request)
+    }
+
+    /// "I have closed", for a peer that shall answer whether it still has an endpoint or not.
+    pub(super) fn question(&self) -> Message {
+        self.word_with_address(wireup::Kind::Closed)
+    }
+
+    fn word_with_address(&self, kind: wireup::Kind) -> Message {
         let header = wireup::Wireup {
-            kind: wireup::Kind::Request,
+            kind,
             origin: self.origin(),
             to: self.remote_worker(),
         };
@@ -271,7 +280,11 @@ impl Endpoint {
         if !self.is_wired() || !self.announced.replace(false) {
             return;
         }
-        let message = self.word(kind);
+        self.say_last(self.word(kind));
+    }
+
+    /// The last word of this side of the connection.
+    pub(super) fn say_last(self: &Rc<Self>, message: Message) {
         if self.is_blocked() || matches!(self.post(&message, true), Ok(Post::NoResource)) {
             self.push(Pending::Control(message));
         }
@@ -295,6 +308,9 @@ impl Endpoint {
                     self.pending.rest(&self.worker);
                     if self.failed.get().is_none() {
                         self.fast_max.set(self.config().fast_max);
+                    }
+                    if self.is_going() {
+                        self.worker.forget_endpoint(self);
                     }
                     return true;
                 }

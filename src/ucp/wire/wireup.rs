@@ -9,7 +9,7 @@ use crate::ucp::replay::{LaneId, MAX_LANES};
 pub enum Kind {
     /// "This endpoint of mine leads to you; my worker address follows."
     Request = 1,
-    /// "I have closed this endpoint of mine."
+    /// "I have closed this endpoint of mine." "Answer me" if my worker address follows.
     Closed = 2,
     /// The same, and "what was in flight is given up".
     Aborted = 3,

@@ -172,6 +172,10 @@ impl Worker {
         for ep in endpoints {
             // A client or server learns that its peer has gone.
             if ep.origin().conn & BY_SOCKADDR != 0 {
+                // A client may be connected already without our having heard of it.
+                if ep.failure().is_none() {
+                    ep.set_announced(true);
+                }
                 ep.say_closed(wireup::Kind::Aborted);
             }
             ep.abandon(Error::Canceled);

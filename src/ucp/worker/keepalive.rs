@@ -138,6 +138,7 @@ impl Worker {
                 |ep: &Endpoint| ep.awaits_peer() || ep.awaits_bytes() || ep.is_near_with_errors();
             for ep in awaited.choose(&self.endpoints.borrow(), due) {
                 self.check_peer(&ep, due);
+                ep.end_overdue(now);
             }
         }
         if all.is_due(now, woken) {

@@ -171,38 +171,38 @@ impl Worker {
         }
     }
 
-    /// A peer has closed its endpoint; `aborted`: what was in flight there was given up.
-    pub fn peer_closed(&self, origin: Origin, aborted: bool) {
+    /// A peer has closed its endpoint; `aborted`: what was in flight there was given up. It waits for
+    /// an answer if it says where to send it.
+    pub fn peer_closed(
+        &self,
+        origin: Origin,
+        aborted: bool,
+        answer_to: Option<&WorkerAddress<'_>>,
+    ) {
         if let Some(link) = self.links.find(origin) {
             link.peer_has_closed();
         }
         // It may have sent them to an endpoint that is closed here.
         self.end_parts_from(origin, Error::ConnectionReset);
         self.mercy_of(origin);
-        let Some(ep) = self.endpoint_of(origin) else {
-            return;
-        };
+        let ep = self.endpoint_of(origin);
+        if origin.conn & BY_SOCKADDR != 0 {
+            return match ep.filter(|ep| ep.failure().is_none()) {
+                Some(ep) => ep.over_with_peer(aborted, answer_to.is_some()),
+                None => self.answer_for_none(origin, answer_to),
+            };
+        }
         // Between workers that know each other by their addresses, an orderly close concerns one side
-        // only; a connection by socket address ends with it, and the peer waits to hear that.
-        let ends = origin.conn & BY_SOCKADDR != 0;
-        if !ends {
-            ep.set_announced(false);
-        }
+        // only.
+        let Some(ep) = ep else { return };
+        ep.set_announced(false);
         ep.set_peer_stopped();
-        if ep.farewell_answered() {
-            return;
-        }
-        if ends && ep.failure().is_some() {
-            return ep.say_closed(wireup::Kind::Aborted);
-        }
         if aborted && (ep.awaits_peer() || ep.awaits_bytes()) {
             return ep.fail_with_peer(Error::ConnectionReset);
         }
         ep.peer_has_closed();
-        if ep.is_owned() && (ends || aborted && ep.error_mode() != ErrorMode::None) {
+        if ep.is_owned() && aborted && ep.error_mode() != ErrorMode::None {
             ep.fail_with_peer(Error::ConnectionReset);
-        } else if ends && ep.is_closing() && ep.failure().is_none() {
-            return ep.end_with_peer();
         }
         if ep.failure().is_none() && ep.awaits_peer() {
             // What has arrived there and is received later has to be answered.
@@ -210,6 +210,20 @@ impl Worker {
         }
         if !ep.is_held() {
             ep.drop_unowned();
+        }
+    }
+
+    /// The end of a connection by socket address that could answer has failed, or is gone.
+    fn answer_for_none(&self, origin: Origin, answer_to: Option<&WorkerAddress<'_>>) {
+        let (Some(this), Some(address)) = (self.this.upgrade(), answer_to) else {
+            return;
+        };
+        match Endpoint::create_to_answer(&this, address, origin.conn ^ SERVER, origin) {
+            Ok(ep) => ep.say_and_go(wireup::Kind::Closed),
+            Err(error) => {
+                let name = address.peer_name();
+                crate::ucs_diag!("{name} can't be told that its peer is closed: {error}");
+            }
         }
     }
 

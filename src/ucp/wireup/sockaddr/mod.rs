@@ -172,7 +172,7 @@ impl Worker {
                 Polled::Frame(_) if answered.get() => {
                     self.cm.remove(key);
                     if let Some(ep) = self.endpoint_by_token(*token) {
-                        self.peer_closed(ep.peer_origin(), false);
+                        self.peer_closed(ep.peer_origin(), false, None);
                     }
                 }
                 Polled::Frame(frame) => {

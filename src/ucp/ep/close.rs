@@ -37,10 +37,7 @@ impl Endpoint {
     /// Says a last word, and is no more when that has gone.
     pub(in crate::ucp) fn say_and_go(self: &Rc<Self>, kind: wireup::Kind) {
         self.say_closed(kind);
-        self.set_going();
-        if !self.is_blocked() {
-            self.worker.forget_endpoint(self);
-        }
+        self.go();
     }
 
     /// The peer has closed its end and no user holds this one.

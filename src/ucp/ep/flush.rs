@@ -116,8 +116,11 @@ impl Endpoint {
             self.one_sided.set(self.one_sided.get().saturating_sub(1));
         }
         self.release_held();
-        if !self.has_flushes() {
+        if self.rare.get().is_none() {
             return;
+        }
+        if !self.has_flushes() {
+            return self.gone_if_idle();
         }
         let waiting = self.rare().flushes.borrow().clone();
         for req in waiting {
@@ -297,7 +300,10 @@ impl Endpoint {
             Then::Close if self.waits_for_notice() => self.leave(req),
             Then::Close => {
                 let result = self.check_usable();
-                self.close_now();
+                match self.may_be_needed() {
+                    true => self.linger(),
+                    false => self.close_now(),
+                }
                 self.worker.finish(req, result);
             }
             Then::Left => {

@@ -51,9 +51,11 @@ pub(super) struct Parting {
     /// The peer has been asked for its notice.
     asked: bool,
     /// Since when that is waited for.
-    since: Option<Instant>,
+    pub(super) since: Option<Instant>,
     /// Nothing is left to be done but what waits for the lane.
-    going: bool,
+    pub(super) going: bool,
+    /// It has been closed, and may still be needed.
+    pub(super) lingers: bool,
 }
 
 impl Endpoint {
@@ -62,17 +64,22 @@ impl Endpoint {
         self.conn & BY_SOCKADDR != 0
     }
 
-    fn parting(&self) -> Parting {
+    pub(super) fn parting(&self) -> Parting {
         self.rare
             .get()
             .map(|rare| rare.parting.get())
             .unwrap_or_default()
     }
 
-    fn set_parting(&self, change: impl FnOnce(&mut Parting)) {
+    pub(super) fn set_parting(&self, change: impl FnOnce(&mut Parting)) {
         let mut parting = self.parting();
         change(&mut parting);
         self.rare().parting.set(parting);
+    }
+
+    /// The user has closed it, and the peer may need it.
+    pub(in crate::ucp) fn is_lingering(&self) -> bool {
+        self.parting().lingers
     }
 
     pub(super) fn is_going(&self) -> bool {

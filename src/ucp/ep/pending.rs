@@ -214,7 +214,7 @@ impl Endpoint {
     }
 
     /// `last`: the last word of an endpoint that may have failed, which goes by what is left of the lane.
-    fn post(&self, message: &Message, last: bool) -> Result<Post> {
+    pub(super) fn post(&self, message: &Message, last: bool) -> Result<Post> {
         let lane = self.am_lane();
         match message.post(lane) {
             Err(error) if last => lane
@@ -309,9 +309,7 @@ impl Endpoint {
                     if self.failed.get().is_none() {
                         self.fast_max.set(self.config().fast_max);
                     }
-                    if self.is_going() {
-                        self.worker.forget_endpoint(self);
-                    }
+                    self.gone_if_idle();
                     return true;
                 }
                 Some(Pending::Op(req)) => match self.run(req) {

@@ -21,6 +21,8 @@ pub enum Kind {
     Closing = 6,
     /// The same, and "nothing that you have sent will be received any more".
     Drained = 7,
+    /// "I know that you have closed yours, and need nothing of it."
+    Heard = 8,
 }
 
 /// Header of `WIREUP`.
@@ -54,6 +56,7 @@ impl Wireup {
             5 => Kind::Stale,
             6 => Kind::Closing,
             7 => Kind::Drained,
+            8 => Kind::Heard,
             _ => return None,
         };
         let origin = Origin {

@@ -27,6 +27,7 @@ pub fn on_message(worker: &Worker, data: &[u8]) -> Option<()> {
         Kind::Aborted => worker.peer_closed(header.origin, true, None),
         Kind::Closing => worker.peer_closing(header.origin, false),
         Kind::Drained => worker.peer_closing(header.origin, true),
+        Kind::Heard => worker.peer_has_heard(header.origin),
         Kind::Lane => {
             let (lane, packed) = Lane::decode(packed)?;
             let address = address::decode(packed).ok()?;

@@ -150,6 +150,7 @@ impl Worker {
             alarm: Default::default(),
             deaths: Default::default(),
             near_with_errors: Cell::new(false),
+            lingering: Cell::new(0),
             awaits_bytes: Cell::new(false),
             not_yet_wired: Wired::not_yet(),
             links: Links::default(),

@@ -124,6 +124,7 @@ impl Worker {
     pub fn peer_connected(&self, origin: Origin, address: &WorkerAddress<'_>) -> Result<()> {
         if let Some(ep) = self.endpoint_of(origin) {
             ep.set_announced(true);
+            ep.lingers_no_more();
             return Ok(());
         }
         let Some(this) = self.this.upgrade() else {
@@ -200,6 +201,10 @@ impl Worker {
         if aborted && (ep.awaits_peer() || ep.awaits_bytes()) {
             return ep.fail_with_peer(Error::ConnectionReset);
         }
+        if ep.is_lingering() {
+            // The peer hears of that by our own word.
+            return ep.go();
+        }
         ep.peer_has_closed();
         if ep.is_owned() && aborted && ep.error_mode() != ErrorMode::None {
             ep.fail_with_peer(Error::ConnectionReset);
@@ -207,10 +212,29 @@ impl Worker {
         if ep.failure().is_none() && ep.awaits_peer() {
             // What has arrived there and is received later has to be answered.
             ep.announce();
+        } else if ep.failure().is_none() && !aborted {
+            ep.say_heard();
         }
         if !ep.is_held() {
             ep.drop_unowned();
         }
+    }
+
+    /// A peer knows that the endpoint here is closed.
+    pub fn peer_has_heard(&self, origin: Origin) {
+        if let Some(ep) = self.endpoint_of(origin).filter(|ep| ep.is_lingering()) {
+            ep.go();
+        }
+    }
+
+    /// One more endpoint lingers, or one less.
+    pub(in crate::ucp) fn count_lingering(&self, more: bool) {
+        let n = self.lingering.get();
+        let n = match more {
+            true => n + 1,
+            false => n.saturating_sub(1),
+        };
+        self.lingering.set(n);
     }
 
     /// The end of a connection by socket address that could answer has failed, or is gone.
@@ -265,6 +289,7 @@ impl Worker {
     }
 
     pub(in crate::ucp) fn forget_endpoint(&self, ep: &Rc<Endpoint>) {
+        ep.lingers_no_more();
         let entry = self.endpoints.borrow_mut().remove(ep.token());
         drop(entry);
         self.unwatch_peer(ep);

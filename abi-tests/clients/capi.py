@@ -455,12 +455,17 @@ def tests():
                       smoke=False)
     found.append(Test("capi close_status", "tcp", body_for("close_status")))
     found.append(Test("capi close_status", "sm", alone("close_status")))
+    for tls in ("tcp", "both"):
+        found.append(Test("capi close_told", tls, body_for("close_told")))
+        found.append(Test("capi close_told, and a receive meanwhile", tls, alone("close_told", ["meanwhile"])))
+        found.append(Test("capi close_lost", tls, alone("close_lost")))
     for mode in ("peer", "none", "failover"):
         # Genuine UCX never ends some of these sends; PEER with shared memory alone it doesn't know.
         for tls in ("tcp", "both"):
             found.append(Test(f"capi both_close, {mode}", tls, alone("both_close", [mode], limit=400)))
         found += over_all(f"capi both_close, {mode}, by worker address", alone("both_close", [mode, "address"], limit=400),
                           smoke=mode == "peer")
+    found += over_all("capi close_again", alone("close_again"))
     found.append(Test("capi bad_params", "tcp", body_for("bad_params", more={"UCX_HANDLE_ERRORS": "none"}, ways=ONE_WAY)))
     found.append(Test("capi clients_fail", "tcp", body_for("clients_fail", more={"UCX_HANDLE_ERRORS": "none"}, ways=ONE_WAY)))
     found.append(Test("capi clients_fail, exact", "tcp", alone("clients_fail", ["exact"])))

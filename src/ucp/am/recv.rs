@@ -42,7 +42,9 @@ fn handler_of(worker: &Worker, id: u16) -> Option<Handler> {
 fn call(worker: &Worker, handler: Handler, message: &Incoming<'_>) -> Status {
     let ep = message
         .reply_to
-        .and_then(|origin| worker.endpoint_of(origin));
+        .and_then(|origin| worker.endpoint_of(origin))
+        // The user has closed it.
+        .filter(|ep| !ep.is_lingering());
     let (reply_ep, attr) = match &ep {
         Some(ep) => {
             ep.lend();

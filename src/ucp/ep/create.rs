@@ -63,6 +63,23 @@ impl Endpoint {
         })
     }
 
+    /// One that only says a last word to the peer's endpoint `peer`, for one that is gone.
+    pub fn create_to_answer(
+        worker: &Rc<Worker>,
+        address: &WorkerAddress<'_>,
+        conn: u32,
+        peer: Origin,
+    ) -> Result<Rc<Endpoint>> {
+        worker.register_endpoint(false, |token| {
+            let options = EpOptions::default();
+            let ep = Endpoint::bare(worker, conn, options, token, address.peer_name());
+            let wired = ep.connect(address, peer, false)?;
+            ep.attach(peer, wired);
+            ep.announced.set(true);
+            Ok(Rc::new(ep))
+        })
+    }
+
     /// An endpoint whose peer is not known yet, number `conn` here. `name`: for messages.
     pub fn unwired(
         worker: &Rc<Worker>,

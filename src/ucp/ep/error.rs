@@ -152,8 +152,8 @@ impl Endpoint {
         let Some(error) = self.failed.get() else {
             return;
         };
-        // The peer has closed in order, and nothing is lost by that.
-        let quiet = self.is_by_sockaddr() && self.peer_stopped.get() && !self.awaits_peer();
+        // The peer has closed, and nothing is lost by that.
+        let quiet = self.peer_stopped.get() && !self.awaits_peer();
         self.let_go();
         self.end_pending(error);
         self.fail_held(error);

@@ -30,8 +30,20 @@ pub enum Then {
     Nothing,
     /// The endpoint is closed.
     Close,
+    /// The peer has been told of the close, and answers.
+    Left,
     /// A flush of the worker is told.
     Tell(ReqRef),
+}
+
+impl Then {
+    fn is_close(&self) -> bool {
+        matches!(self, Then::Close)
+    }
+
+    fn is_left(&self) -> bool {
+        matches!(self, Then::Left)
+    }
 }
 
 /// Set in the numbers of one-sided operations,
@@ -55,7 +67,7 @@ pub struct Flush {
 impl Flush {
     /// Whether it waits for the operation with this number (0: something of its own).
     fn waits_for(&self, number: u64) -> bool {
-        let kind = matches!(self.then, Then::Close) || number & ONE_SIDED != 0;
+        let kind = self.then.is_close() || number & ONE_SIDED != 0;
         number == 0 || number < self.born && kind
     }
 
@@ -104,8 +116,11 @@ impl Endpoint {
             self.one_sided.set(self.one_sided.get().saturating_sub(1));
         }
         self.release_held();
-        if !self.has_flushes() {
+        if self.rare.get().is_none() {
             return;
+        }
+        if !self.has_flushes() {
+            return self.gone_if_idle();
         }
         let waiting = self.rare().flushes.borrow().clone();
         for req in waiting {
@@ -177,7 +192,7 @@ impl Endpoint {
         req.set_ep(Some(self.clone()), 0);
         let waits_for = match then {
             Then::Close => &self.in_flight,
-            Then::Nothing | Then::Tell(_) => &self.one_sided,
+            Then::Nothing | Then::Tell(_) | Then::Left => &self.one_sided,
         };
         let remaining = waits_for.get() as usize + 1;
         let born = self.started.get() + NEXT;
@@ -196,7 +211,7 @@ impl Endpoint {
     pub(super) fn flush_lanes(self: &Rc<Self>, req: ReqRef, mut flush: Flush) {
         // Numbered messages are looked after beyond the end of the endpoint. A close doesn't wait for
         // the peer's progress: it may be waiting for ours, in its launcher.
-        let leaves = || self.config().lanes.numbered && matches!(flush.then, Then::Close);
+        let leaves = || self.config().lanes.numbered && flush.then.is_close();
         if self.failed.get().is_none() && !leaves() {
             for lane in self.lanes() {
                 // A broken lane tells by the failure of the endpoint.
@@ -216,13 +231,30 @@ impl Endpoint {
 
     /// A flush that closes is waiting.
     pub(super) fn has_closing_flush(&self) -> bool {
+        self.find_flush(Then::is_close).is_some()
+    }
+
+    /// The closing flush `req` goes on until the peer has answered our farewell.
+    pub(super) fn await_farewell(&self, req: ReqRef) {
+        req.set_op(Op::Flush(Flush {
+            born: 0,
+            remaining: 1,
+            then: Then::Left,
+            result: Ok(()),
+            asked: None,
+        }));
+        self.rare().flushes.borrow_mut().push(req);
+    }
+
+    /// Whether that is waited for.
+    pub(super) fn has_left(&self) -> bool {
+        self.find_flush(Then::is_left).is_some()
+    }
+
+    fn find_flush(&self, wanted: fn(&Then) -> bool) -> Option<ReqRef> {
         let waiting = self.flushes().map(|all| all.borrow().clone());
-        waiting.unwrap_or_default().into_iter().any(|req| {
-            let op = req.take_op();
-            let closes = matches!(&op, Op::Flush(flush) if matches!(flush.then, Then::Close));
-            req.set_op(op);
-            closes
-        })
+        let mut waiting = waiting.unwrap_or_default().into_iter();
+        waiting.find(|req| is_flush(*req, |flush| wanted(&flush.then)))
     }
 
     pub(super) fn end_flushes(self: &Rc<Self>, error: Error) {
@@ -265,10 +297,18 @@ impl Endpoint {
         match then {
             // Operations that the failure has ended were counted like others.
             Then::Nothing => self.worker.finish(req, result.and(self.check_usable())),
+            Then::Close if self.waits_for_notice() => self.leave(req),
             Then::Close => {
                 let result = self.check_usable();
-                self.close_now();
+                match self.may_be_needed() {
+                    true => self.linger(),
+                    false => self.close_now(),
+                }
                 self.worker.finish(req, result);
+            }
+            Then::Left => {
+                self.close_now();
+                self.worker.finish(req, Ok(()));
             }
             Then::Tell(parent) => {
                 self.worker.finish(req, result);
@@ -286,13 +326,15 @@ impl Endpoint {
 
 /// Whether this is a flush that closes, and waits for the target's answer.
 fn closes(req: ReqRef) -> bool {
+    is_flush(req, |flush| flush.is_asked() && flush.then.is_close())
+}
+
+/// Whether this is a flush of which that is so.
+fn is_flush(req: ReqRef, is_so: impl FnOnce(&Flush) -> bool) -> bool {
     let op = req.take_op();
-    let closes = match &op {
-        Op::Flush(flush) => flush.is_asked() && matches!(flush.then, Then::Close),
-        _ => false,
-    };
+    let is = matches!(&op, Op::Flush(flush) if is_so(flush));
     req.set_op(op);
-    closes
+    is
 }
 
 /// Something that a flush may wait for has happened: an operation's end, by its number, or (0)

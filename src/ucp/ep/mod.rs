@@ -6,6 +6,7 @@ mod create;
 pub mod error;
 pub mod flush;
 mod later;
+mod linger;
 mod parting;
 mod pending;
 mod perf;

@@ -1,4 +1,21 @@
-//! Both ends of a connection by socket address are closed in order.
+//! Closing in order a connection by socket address, which is over for both when one end is closed.
+//!
+//! Whoever has closed (by [`Endpoint::leave`]) waits until the other's worker has taken notice, and says
+//! so in a `Closed` that carries its address. To be answered is what this asks for, and it always is:
+//!
+//! | what the worker that hears it has | what answers |
+//! |---|---|
+//! | an end in use | it fails, which says `Aborted` |
+//! | one that is being closed in order | it ends, which says `Closed` |
+//! | one that has been closed, and waits itself | the same; its own question may have been dropped |
+//! | one that has failed, or none any more | the worker, by lanes made for that |
+//!
+//! A server that closes before the client is known to have its answer asks when it is, or is told by the
+//! end of the socket between them; a client is connected before it asks. The end of the lane, which
+//! comes with that of the peer's worker or process, ends the wait as well. So does, since a close must
+//! not last for ever whatever a network does, a [long time](NOTICE).
+//!
+//! When both ends are being closed there is more to it.
 //!
 //! A close waits for what the peer has yet to receive. The peer won't, once its end is closed: the
 //! connection is over with either of its endpoints. As the peer's close may wait in the same way for
@@ -10,6 +27,7 @@
 //! whatever is sent to it all the same.
 
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use super::Endpoint;
 use crate::ucp::proto::Op;
@@ -17,6 +35,9 @@ use crate::ucp::request::ReqRef;
 use crate::ucp::wire::sockaddr::BY_SOCKADDR;
 use crate::ucp::wire::wireup::Kind;
 use crate::ucs::status::Error;
+
+/// The peer's notice is waited for no longer than this.
+const NOTICE: Duration = Duration::from_secs(60);
 
 /// How far the two closes are.
 #[derive(Clone, Copy, Default)]
@@ -27,6 +48,14 @@ pub(super) struct Parting {
     theirs: bool,
     /// Nothing that the peer has sent will be received any more, and it knows.
     over: bool,
+    /// The peer has been asked for its notice.
+    asked: bool,
+    /// Since when that is waited for.
+    pub(super) since: Option<Instant>,
+    /// Nothing is left to be done but what waits for the lane.
+    pub(super) going: bool,
+    /// It has been closed, and may still be needed.
+    pub(super) lingers: bool,
 }
 
 impl Endpoint {
@@ -35,17 +64,30 @@ impl Endpoint {
         self.conn & BY_SOCKADDR != 0
     }
 
-    fn parting(&self) -> Parting {
+    pub(super) fn parting(&self) -> Parting {
         self.rare
             .get()
             .map(|rare| rare.parting.get())
             .unwrap_or_default()
     }
 
-    fn set_parting(&self, change: impl FnOnce(&mut Parting)) {
+    pub(super) fn set_parting(&self, change: impl FnOnce(&mut Parting)) {
         let mut parting = self.parting();
         change(&mut parting);
         self.rare().parting.set(parting);
+    }
+
+    /// The user has closed it, and the peer may need it.
+    pub(in crate::ucp) fn is_lingering(&self) -> bool {
+        self.parting().lingers
+    }
+
+    pub(super) fn is_going(&self) -> bool {
+        self.parting().going
+    }
+
+    pub(super) fn set_going(&self) {
+        self.set_parting(|parting| parting.going = true);
     }
 
     /// Messages of the peer that have not met a receive won't be received any more.
@@ -82,7 +124,9 @@ impl Endpoint {
 
     /// Says that nothing will be received any more, when that is so.
     pub(super) fn part(self: &Rc<Self>) {
-        let Parting { ours, theirs, over } = self.parting();
+        let Parting {
+            ours, theirs, over, ..
+        } = self.parting();
         if ours && theirs && !over && self.failed.get().is_none() && !self.is_serving() {
             self.set_parting(|parting| parting.over = true);
             self.send_message(self.word(Kind::Drained));
@@ -109,6 +153,75 @@ impl Endpoint {
             if ours && needs_receiver(req) {
                 self.unqueue(req);
                 self.worker.finish(req, Err(Error::ConnectionReset));
+            }
+        }
+    }
+
+    /// A close in order ends when the peer's worker has taken notice, as in UCX: then its endpoint has
+    /// failed, or is closed.
+    pub(super) fn waits_for_notice(&self) -> bool {
+        self.is_by_sockaddr()
+            && self.is_wired()
+            && self.failed.get().is_none()
+            && !self.peer_stopped.get()
+    }
+
+    /// All has been done that was to be done before the close: the peer is told. What the peer, or its
+    /// end, answers ends the request.
+    pub(super) fn leave(self: &Rc<Self>, req: ReqRef) {
+        self.set_parting(|parting| parting.since = Some(Instant::now()));
+        self.await_farewell(req);
+        self.ask_notice();
+    }
+
+    /// The peer is to answer. A server's client that doesn't know this end yet is asked when it does.
+    fn ask_notice(self: &Rc<Self>) {
+        if self.is_announced() {
+            self.set_parting(|parting| parting.asked = true);
+            self.set_announced(false);
+            self.say_last(self.question());
+        }
+    }
+
+    /// The client knows this end of the connection.
+    pub(in crate::ucp) fn client_knows(self: &Rc<Self>) {
+        if self.parting().asked {
+            return;
+        }
+        self.set_announced(true);
+        if self.has_left() {
+            self.ask_notice();
+        }
+    }
+
+    /// The peer's notice is overdue.
+    pub(in crate::ucp) fn end_overdue(self: &Rc<Self>, now: Instant) {
+        let since = self.parting().since.filter(|_| self.has_left());
+        if since.is_some_and(|since| now.saturating_duration_since(since) > NOTICE) {
+            crate::ucs_diag!("{} takes no notice of a close", self.peer_name());
+            self.end_with_peer();
+        }
+    }
+
+    /// The peer's end is closed, and so this connection is over. `answer`: the peer waits to hear of it.
+    pub(in crate::ucp) fn over_with_peer(self: &Rc<Self>, aborted: bool, answer: bool) {
+        self.set_announced(answer);
+        self.set_peer_stopped();
+        if self.has_left() {
+            return self.end_with_peer();
+        }
+        if aborted && (self.awaits_peer() || self.awaits_bytes()) {
+            return self.fail_with_peer(Error::ConnectionReset);
+        }
+        self.peer_has_closed();
+        if self.is_owned() {
+            self.fail_with_peer(Error::ConnectionReset);
+        } else if self.is_closing() && self.failed.get().is_none() {
+            self.end_with_peer();
+        } else if self.failed.get().is_none() {
+            self.say_closed(Kind::Closed);
+            if !self.is_held() {
+                self.drop_unowned();
             }
         }
     }

@@ -214,7 +214,7 @@ impl Endpoint {
     }
 
     /// `last`: the last word of an endpoint that may have failed, which goes by what is left of the lane.
-    fn post(&self, message: &Message, last: bool) -> Result<Post> {
+    pub(super) fn post(&self, message: &Message, last: bool) -> Result<Post> {
         let lane = self.am_lane();
         match message.post(lane) {
             Err(error) if last => lane
@@ -232,8 +232,17 @@ impl Endpoint {
     }
 
     fn announcement(&self) -> Message {
+        self.word_with_address(wireup::Kind::Request)
+    }
+
+    /// "I have closed", for a peer that shall answer whether it still has an endpoint or not.
+    pub(super) fn question(&self) -> Message {
+        self.word_with_address(wireup::Kind::Closed)
+    }
+
+    fn word_with_address(&self, kind: wireup::Kind) -> Message {
         let header = wireup::Wireup {
-            kind: wireup::Kind::Request,
+            kind,
             origin: self.origin(),
             to: self.remote_worker(),
         };
@@ -271,7 +280,11 @@ impl Endpoint {
         if !self.is_wired() || !self.announced.replace(false) {
             return;
         }
-        let message = self.word(kind);
+        self.say_last(self.word(kind));
+    }
+
+    /// The last word of this side of the connection.
+    pub(super) fn say_last(self: &Rc<Self>, message: Message) {
         if self.is_blocked() || matches!(self.post(&message, true), Ok(Post::NoResource)) {
             self.push(Pending::Control(message));
         }
@@ -296,6 +309,7 @@ impl Endpoint {
                     if self.failed.get().is_none() {
                         self.fast_max.set(self.config().fast_max);
                     }
+                    self.gone_if_idle();
                     return true;
                 }
                 Some(Pending::Op(req)) => match self.run(req) {

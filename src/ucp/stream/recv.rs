@@ -85,6 +85,10 @@ pub unsafe fn release(data: *mut c_void) {
 pub fn on_data(worker: &Worker, message: &[u8]) -> Option<()> {
     let (origin, mut bytes) = stream::decode(message)?;
     let ep = worker.endpoint_of(origin)?;
+    if ep.is_lingering() {
+        // Nobody will read it.
+        return Some(());
+    }
     while !bytes.is_empty() {
         let next = ep.with_stream(|stream| match stream.posted.pop_front() {
             Some(next) => Ok(next),

@@ -9,7 +9,7 @@ use crate::ucp::replay::{LaneId, MAX_LANES};
 pub enum Kind {
     /// "This endpoint of mine leads to you; my worker address follows."
     Request = 1,
-    /// "I have closed this endpoint of mine."
+    /// "I have closed this endpoint of mine." "Answer me" if my worker address follows.
     Closed = 2,
     /// The same, and "what was in flight is given up".
     Aborted = 3,
@@ -21,6 +21,8 @@ pub enum Kind {
     Closing = 6,
     /// The same, and "nothing that you have sent will be received any more".
     Drained = 7,
+    /// "I know that you have closed yours, and need nothing of it."
+    Heard = 8,
 }
 
 /// Header of `WIREUP`.
@@ -54,6 +56,7 @@ impl Wireup {
             5 => Kind::Stale,
             6 => Kind::Closing,
             7 => Kind::Drained,
+            8 => Kind::Heard,
             _ => return None,
         };
         let origin = Origin {

@@ -16,10 +16,18 @@ pub fn on_message(worker: &Worker, data: &[u8]) -> Option<()> {
         return None;
     }
     match header.kind {
-        Kind::Closed => worker.peer_closed(header.origin, false),
-        Kind::Aborted => worker.peer_closed(header.origin, true),
+        Kind::Closed if !packed.is_empty() => {
+            let address = address::decode(packed).ok()?;
+            if address.uuid != header.origin.worker {
+                return None;
+            }
+            worker.peer_closed(header.origin, false, Some(&address));
+        }
+        Kind::Closed => worker.peer_closed(header.origin, false, None),
+        Kind::Aborted => worker.peer_closed(header.origin, true, None),
         Kind::Closing => worker.peer_closing(header.origin, false),
         Kind::Drained => worker.peer_closing(header.origin, true),
+        Kind::Heard => worker.peer_has_heard(header.origin),
         Kind::Lane => {
             let (lane, packed) = Lane::decode(packed)?;
             let address = address::decode(packed).ok()?;

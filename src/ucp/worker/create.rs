@@ -150,6 +150,7 @@ impl Worker {
             alarm: Default::default(),
             deaths: Default::default(),
             near_with_errors: Cell::new(false),
+            lingering: Cell::new(0),
             awaits_bytes: Cell::new(false),
             not_yet_wired: Wired::not_yet(),
             links: Links::default(),
@@ -172,6 +173,10 @@ impl Worker {
         for ep in endpoints {
             // A client or server learns that its peer has gone.
             if ep.origin().conn & BY_SOCKADDR != 0 {
+                // A client may be connected already without our having heard of it.
+                if ep.failure().is_none() {
+                    ep.set_announced(true);
+                }
                 ep.say_closed(wireup::Kind::Aborted);
             }
             ep.abandon(Error::Canceled);

@@ -107,7 +107,7 @@ impl Events for Worker {
             return;
         };
         let handles = ep.is_owned() && ep.error_mode() != ErrorMode::None;
-        if handles || ep.awaits_peer() || ep.awaits_bytes() {
+        if handles || ep.is_lingering() || ep.awaits_peer() || ep.awaits_bytes() {
             ep.fail(Error::ConnectionReset);
         }
     }

@@ -134,10 +134,16 @@ impl Worker {
             }
         }
         if due_awaited && (self.awaits_something() || self.watches_host()) {
-            let due =
-                |ep: &Endpoint| ep.awaits_peer() || ep.awaits_bytes() || ep.is_near_with_errors();
+            let due = |ep: &Endpoint| {
+                ep.awaits_peer()
+                    || ep.awaits_bytes()
+                    || ep.is_near_with_errors()
+                    || ep.is_lingering()
+            };
             for ep in awaited.choose(&self.endpoints.borrow(), due) {
                 self.check_peer(&ep, due);
+                ep.end_overdue(now);
+                ep.end_lingering(now);
             }
         }
         if all.is_due(now, woken) {
@@ -170,6 +176,7 @@ impl Worker {
     fn awaits_something(&self) -> bool {
         self.has_work.get()
             || self.awaits_bytes.get()
+            || self.lingering.get() != 0
             || !self.ops.borrow().is_empty()
             || !self.tag.fragments.borrow().is_empty()
     }

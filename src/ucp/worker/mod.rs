@@ -196,6 +196,8 @@ pub struct Worker {
     deaths: Deaths,
     /// An endpoint with error handling by memory of this host has been made.
     near_with_errors: Cell<bool>,
+    /// How many endpoints are closed, and may still be needed.
+    lingering: Cell<usize>,
     /// A stream receive has had to wait.
     pub(in crate::ucp) awaits_bytes: Cell<bool>,
     /// What endpoints without a known peer have for lanes.

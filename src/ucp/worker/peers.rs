@@ -13,6 +13,7 @@ use crate::ucp::print::{Scope, used_transports};
 use crate::ucp::select::Lanes;
 use crate::ucp::wire::Origin;
 use crate::ucp::wire::sockaddr::{BY_SOCKADDR, SERVER};
+use crate::ucp::wire::wireup;
 use crate::ucs::status::{Error, Result};
 use crate::uct::DeviceKind;
 
@@ -123,6 +124,7 @@ impl Worker {
     pub fn peer_connected(&self, origin: Origin, address: &WorkerAddress<'_>) -> Result<()> {
         if let Some(ep) = self.endpoint_of(origin) {
             ep.set_announced(true);
+            ep.lingers_no_more();
             return Ok(());
         }
         let Some(this) = self.this.upgrade() else {
@@ -170,37 +172,82 @@ impl Worker {
         }
     }
 
-    /// A peer has closed its endpoint; `aborted`: what was in flight there was given up.
-    pub fn peer_closed(&self, origin: Origin, aborted: bool) {
+    /// A peer has closed its endpoint; `aborted`: what was in flight there was given up. It waits for
+    /// an answer if it says where to send it.
+    pub fn peer_closed(
+        &self,
+        origin: Origin,
+        aborted: bool,
+        answer_to: Option<&WorkerAddress<'_>>,
+    ) {
         if let Some(link) = self.links.find(origin) {
             link.peer_has_closed();
         }
         // It may have sent them to an endpoint that is closed here.
         self.end_parts_from(origin, Error::ConnectionReset);
         self.mercy_of(origin);
-        let Some(ep) = self.endpoint_of(origin) else {
-            return;
-        };
+        let ep = self.endpoint_of(origin);
+        if origin.conn & BY_SOCKADDR != 0 {
+            return match ep.filter(|ep| ep.failure().is_none()) {
+                Some(ep) => ep.over_with_peer(aborted, answer_to.is_some()),
+                None => self.answer_for_none(origin, answer_to),
+            };
+        }
+        // Between workers that know each other by their addresses, an orderly close concerns one side
+        // only.
+        let Some(ep) = ep else { return };
         ep.set_announced(false);
         ep.set_peer_stopped();
         if aborted && (ep.awaits_peer() || ep.awaits_bytes()) {
             return ep.fail_with_peer(Error::ConnectionReset);
         }
+        if ep.is_lingering() {
+            // The peer hears of that by our own word.
+            return ep.go();
+        }
         ep.peer_has_closed();
-        // Between workers that know each other by their addresses, an orderly close concerns one side
-        // only; a connection by socket address ends with it.
-        let ends = origin.conn & BY_SOCKADDR != 0;
-        if ep.is_owned() && (ends || aborted && ep.error_mode() != ErrorMode::None) {
+        if ep.is_owned() && aborted && ep.error_mode() != ErrorMode::None {
             ep.fail_with_peer(Error::ConnectionReset);
-        } else if ends && ep.is_closing() && ep.failure().is_none() {
-            return ep.end_with_peer();
         }
         if ep.failure().is_none() && ep.awaits_peer() {
             // What has arrived there and is received later has to be answered.
             ep.announce();
+        } else if ep.failure().is_none() && !aborted {
+            ep.say_heard();
         }
         if !ep.is_held() {
             ep.drop_unowned();
+        }
+    }
+
+    /// A peer knows that the endpoint here is closed.
+    pub fn peer_has_heard(&self, origin: Origin) {
+        if let Some(ep) = self.endpoint_of(origin).filter(|ep| ep.is_lingering()) {
+            ep.go();
+        }
+    }
+
+    /// One more endpoint lingers, or one less.
+    pub(in crate::ucp) fn count_lingering(&self, more: bool) {
+        let n = self.lingering.get();
+        let n = match more {
+            true => n + 1,
+            false => n.saturating_sub(1),
+        };
+        self.lingering.set(n);
+    }
+
+    /// The end of a connection by socket address that could answer has failed, or is gone.
+    fn answer_for_none(&self, origin: Origin, answer_to: Option<&WorkerAddress<'_>>) {
+        let (Some(this), Some(address)) = (self.this.upgrade(), answer_to) else {
+            return;
+        };
+        match Endpoint::create_to_answer(&this, address, origin.conn ^ SERVER, origin) {
+            Ok(ep) => ep.say_and_go(wireup::Kind::Closed),
+            Err(error) => {
+                let name = address.peer_name();
+                crate::ucs_diag!("{name} can't be told that its peer is closed: {error}");
+            }
         }
     }
 
@@ -242,6 +289,7 @@ impl Worker {
     }
 
     pub(in crate::ucp) fn forget_endpoint(&self, ep: &Rc<Endpoint>) {
+        ep.lingers_no_more();
         let entry = self.endpoints.borrow_mut().remove(ep.token());
         drop(entry);
         self.unwatch_peer(ep);

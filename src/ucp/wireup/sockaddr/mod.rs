@@ -172,7 +172,7 @@ impl Worker {
                 Polled::Frame(_) if answered.get() => {
                     self.cm.remove(key);
                     if let Some(ep) = self.endpoint_by_token(*token) {
-                        self.peer_closed(ep.peer_origin(), false);
+                        self.peer_closed(ep.peer_origin(), false, None);
                     }
                 }
                 Polled::Frame(frame) => {
@@ -204,7 +204,7 @@ impl Worker {
             Polled::Frame(frame) if frame.kind == kind::WIRED && !knows.replace(true) => {
                 match ep {
                     Some(ep) => {
-                        ep.set_announced(true);
+                        ep.client_knows();
                         say(conn, kind::END, Vec::new());
                     }
                     // Closed before the client knew of it.

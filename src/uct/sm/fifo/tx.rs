@@ -149,15 +149,27 @@ impl Tx {
         let Some(Reserved { slot, .. }) = self.reserve(0) else {
             return false;
         };
+        let len = 8 + payload.len();
+        if CTRL_LEN + len <= LINE {
+            self.keep_second_line(slot);
+        }
         let to = slot.ptr.wrapping_add(CTRL_LEN);
         // SAFETY: the slot is ours until it is published, and long enough for both.
         unsafe {
             to.cast::<u64>().write(header);
             copy(payload.as_ptr(), to.add(8), payload.len());
         }
-        let len = 8 + payload.len() as u32;
-        slot.publish(Ctrl::inline(slot.parity, id, len));
+        slot.publish(Ctrl::inline(slot.parity, id, len as u32));
         true
+    }
+
+    /// Of messages in the first line of each slot alone the processor guesses worse which lines come
+    /// next than of a walk over all lines: measured, a tenth of the latency of 8 bytes.
+    #[inline(always)]
+    fn keep_second_line(&self, slot: Slot) {
+        if self.geometry.slot_len as usize > LINE {
+            cache::fetch_to_read(slot.ptr.wrapping_add(LINE), 1);
+        }
     }
 
     /// Sends what `pack` writes, `max_len` bytes at most. `None` if there is no room, `Some(false)`

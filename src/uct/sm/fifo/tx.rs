@@ -7,7 +7,7 @@ use crate::sys::cache;
 use crate::sys::usermem::copy;
 
 use super::area::{Area, Owner};
-use super::layout::{BLOCK_TAIL, CTRL_LEN, Ctrl, Geometry, LINE, Place, block, lines};
+use super::layout::{BLOCK_TAIL, CTRL_LEN, Ctrl, Geometry, LINE, Place, block, lead, lines};
 use super::share::Share;
 
 /// Lines of a long message that are fetched before it is packed; then the processor's own guesses
@@ -190,11 +190,13 @@ impl Tx {
             let offset = line & (self.geometry.data_lines - 1);
             let to = self.data.wrapping_add(offset as usize * LINE);
             cache::fetch_to_write(to, PREFETCH.min(wanted as usize));
-            to
+            to.wrapping_add(lead(max_len as u32))
         };
-        // SAFETY: the place is ours until it is published and has `max_len` bytes. Whatever other
+        // SAFETY: the place is ours until it is published and has `max_len` bytes: the lines end where
+        // these do. Whatever other
         // processes left there are initialised bytes.
-        let len = pack(unsafe { core::slice::from_raw_parts_mut(to, max_len) });
+        let room = unsafe { core::slice::from_raw_parts_mut(to, max_len) };
+        let len = pack(room);
         let parity = slot.parity;
         if len > max_len {
             slot.publish(Ctrl::inline(parity, Ctrl::SKIP, 0));
@@ -204,7 +206,17 @@ impl Tx {
             Ctrl::inline(parity, id, len as u32)
         } else {
             self.give_back(next, line, lines(len as u32));
-            Ctrl::data(parity, id, len as u32, line)
+            let ctrl = Ctrl::data(parity, id, len as u32, line);
+            if len == max_len {
+                ctrl.at_end()
+            } else {
+                let lead = lead(max_len as u32);
+                if lead != 0 {
+                    // SAFETY: both places are inside the lines that were reserved.
+                    unsafe { core::ptr::copy(to, to.sub(lead), len) };
+                }
+                ctrl
+            }
         };
         slot.publish(ctrl);
         Some(true)

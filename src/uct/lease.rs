@@ -2,12 +2,18 @@
 //!
 //! A transport that copies straight from another process asks nobody there. So the owner of the
 //! memory keeps a word beside it, which it changes before it takes the memory back; the reader
-//! reads that word after the bytes, in the same call, and so knows whether these were still what
-//! the owner had lent. The word's address and its expected content make a key of 64 bits.
+//! reads that word after the bytes, from a [`page`] that it maps or in the same call, and so knows
+//! whether these were still what the owner had lent. The word's address and its expected content
+//! make a key of 64 bits.
+
+pub mod page;
 
 use core::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::Arc;
 
 use parking_lot::Mutex;
+
+use page::Page;
 
 /// Bits of the content; the rest of a key is the address, whose lowest three bits are 0.
 const CONTENT_BITS: u32 = 20;
@@ -17,29 +23,58 @@ const CONTENT: u64 = (1 << CONTENT_BITS) - 1;
 /// content that it was given up with, so that an old key never becomes valid by chance.
 static FREE: Mutex<Vec<&'static AtomicU64>> = Mutex::new(Vec::new());
 
+/// Where a word is.
+#[derive(Debug)]
+enum Word {
+    OnPage(Arc<Page>, usize),
+    /// Nobody maps it.
+    Own(&'static AtomicU64),
+}
+
+impl Word {
+    fn new() -> Word {
+        let page = Page::current();
+        if let Some((page, offset)) = page.and_then(|page| page.take().map(|at| (page, at))) {
+            return Word::OnPage(page, offset);
+        }
+        let free = FREE.lock().pop();
+        Word::Own(free.unwrap_or_else(|| Box::leak(Box::new(AtomicU64::new(0)))))
+    }
+
+    fn get(&self) -> &AtomicU64 {
+        match self {
+            Word::OnPage(page, offset) => page.word(*offset),
+            Word::Own(word) => word,
+        }
+    }
+
+    /// False for what a child of fork has of its parent's.
+    fn is_own(&self) -> bool {
+        match self {
+            Word::OnPage(page, _) => page.is_own(),
+            Word::Own(_) => true,
+        }
+    }
+}
+
 /// Held as long as peers may read.
 #[derive(Debug)]
 pub struct Lease {
-    word: &'static AtomicU64,
+    word: Word,
     content: u64,
 }
 
 impl Lease {
     /// A new one, in force.
     pub fn new() -> Lease {
-        let word = FREE
-            .lock()
-            .pop()
-            .unwrap_or_else(|| Box::leak(Box::new(AtomicU64::new(0))));
-        Lease {
-            word,
-            content: word.load(Ordering::Relaxed),
-        }
+        let word = Word::new();
+        let content = word.get().load(Ordering::Relaxed);
+        Lease { word, content }
     }
 
     /// What a reader needs, or 0 if the word's address doesn't fit.
     pub fn key(&self) -> u64 {
-        let address = core::ptr::from_ref(self.word).expose_provenance() as u64;
+        let address = core::ptr::from_ref(self.word.get()).expose_provenance() as u64;
         match address.leading_zeros() + 3 >= CONTENT_BITS {
             true => address >> 3 << CONTENT_BITS | self.content,
             false => 0,
@@ -49,8 +84,11 @@ impl Lease {
     /// The memory is its owner's again, who may write to it after this call: who has read it
     /// without noticing has read what was there before.
     pub fn revoke(&self) {
+        if !self.word.is_own() {
+            return;
+        }
         let next = (self.content + 1) & CONTENT;
-        self.word.store(next, Ordering::SeqCst);
+        self.word.get().store(next, Ordering::SeqCst);
         fence(Ordering::SeqCst);
     }
 }
@@ -64,7 +102,10 @@ impl Default for Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         self.revoke();
-        FREE.lock().push(self.word);
+        match &self.word {
+            Word::OnPage(page, offset) => page.give_back(*offset),
+            Word::Own(word) => FREE.lock().push(word),
+        }
     }
 }
 
@@ -99,12 +140,10 @@ mod tests {
     fn holds_until_it_is_revoked() {
         let lease = Lease::new();
         let term = Term::of(lease.key()).expect("a heap address fits");
-        assert_eq!(term.address, core::ptr::from_ref(lease.word).addr() as u64);
-        let word = lease.word;
+        let word = lease.word.get();
+        assert_eq!(term.address, core::ptr::from_ref(word).addr() as u64);
         assert!(term.holds(word.load(Ordering::SeqCst)));
         lease.revoke();
-        assert!(!term.holds(word.load(Ordering::SeqCst)));
-        drop(lease);
         assert!(!term.holds(word.load(Ordering::SeqCst)));
         assert!(Term::of(0).is_none());
     }

@@ -10,6 +10,7 @@ use crate::ucs::status::{Error, Result};
 use crate::uct::ep::{Ep, IoVec, IoVecMut, Post, Which};
 use crate::uct::lease::Term;
 
+use super::lessor::Lessor;
 use super::queue::{Copy, Queue, Step};
 use super::share::{Helper, Job};
 
@@ -26,6 +27,7 @@ pub struct Peer {
     pub start_time: u64,
     /// It may help with large copies.
     pub helper: Rc<Helper>,
+    pub lessor: Lessor,
 }
 
 impl CmaEp {
@@ -44,7 +46,7 @@ impl CmaEp {
         let mut copy = Copy {
             direction,
             ep: self.id,
-            pid: self.peer.pid,
+            peer: self.peer.clone(),
             local,
             remote,
             term,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::RawFd;
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 
 use crate::sys::hostid::{HostIds, hash, host_ids, start_time};
 use crate::sys::vmcopy;
@@ -13,8 +14,10 @@ use crate::ucs::status::{Error, Result};
 use crate::uct::ep::{Ep, EpParams};
 use crate::uct::gate::Gate;
 use crate::uct::iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, PerfAttr};
+use crate::uct::lease::page::Page;
 
 use super::ep::{CmaEp, Peer};
+use super::lessor::Lessor;
 use super::queue::Queue;
 use super::share::{self, Board, Helper};
 
@@ -34,6 +37,8 @@ pub struct CmaIface {
     peers: RefCell<HashMap<Address, Weak<Peer>>>,
     /// Steps in one round of progress.
     quota: u32,
+    /// Leases of this process have their words there as long as this holds it.
+    _leases: Option<Arc<Page>>,
 }
 
 impl CmaIface {
@@ -51,6 +56,7 @@ impl CmaIface {
                 .map(Rc::new),
             peers: RefCell::default(),
             quota: config.uint("CMA_TX_QUOTA").max(1),
+            _leases: Page::open().inspect_err(no_page).ok(),
         }
     }
 }
@@ -73,6 +79,7 @@ impl CmaIface {
             pid: address.pid,
             start_time,
             helper: Rc::new(Helper::new(address.pid, start_time, address.board)),
+            lessor: Lessor::new(address.pid, start_time),
         });
         let mut peers = self.peers.borrow_mut();
         if peers.len() == peers.capacity() {
@@ -152,6 +159,11 @@ fn parse(address: &[u8]) -> Option<Address> {
 #[cold]
 fn no_board(error: &io::Error) {
     crate::ucs_diag!("cma: no memory to share work with peers: {error}");
+}
+
+#[cold]
+fn no_page(error: &io::Error) {
+    crate::ucs_diag!("cma: no memory to tell peers what is lent: {error}");
 }
 
 impl Iface for CmaIface {

@@ -2,6 +2,7 @@
 
 mod ep;
 mod iface;
+mod lessor;
 mod queue;
 mod share;
 

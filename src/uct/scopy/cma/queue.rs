@@ -12,6 +12,7 @@ use crate::ucs::status::{Error, Result};
 use crate::uct::ep::Which;
 use crate::uct::lease::Term;
 
+use super::ep::Peer;
 use super::share::{Claim, Job};
 
 /// Copies that go on at each progress, in the order in which they were posted.
@@ -39,7 +40,7 @@ pub struct Copy {
     pub direction: Direction,
     /// Id of the endpoint.
     pub ep: u64,
-    pub pid: u32,
+    pub peer: Rc<Peer>,
     pub local: SmallVec<[Piece; 4]>,
     pub remote: u64,
     /// What has to be in force when the last byte has been read.
@@ -131,7 +132,7 @@ impl Queue {
             while len > 0 {
                 let here = [piece(base.wrapping_add(at), len)];
                 let there = [piece(copy.remote.wrapping_add(at), len)];
-                let done = transfer(copy.direction, copy.pid, &here, &there)
+                let done = transfer(copy.direction, copy.peer.pid, &here, &there)
                     .map_err(|error| self.explain(copy, &error))?;
                 at += done as u64;
                 len -= done;
@@ -143,7 +144,7 @@ impl Queue {
     /// All has been copied: whether the peer's memory was still lent.
     fn lease_at_end(&self, copy: &Copy) -> Result<Step> {
         match copy.term {
-            Some(term) if !in_force(copy.pid, term) => Err(Error::Canceled),
+            Some(term) if !copy.peer.lessor.lends(term) => Err(Error::Canceled),
             _ => Ok(Step::Done),
         }
     }
@@ -163,17 +164,22 @@ impl Queue {
             return Ok(Step::Done);
         }
         let len = self.step - room;
-        let Some(term) = copy.term.filter(|_| copy.left() == len) else {
-            let from = [piece(copy.remote, len)];
-            let done = transfer(copy.direction, copy.pid, &pieces, &from)
-                .map_err(|error| self.explain(copy, &error))?;
-            copy.used(done);
-            return Ok(copy.progress());
-        };
-        self.last_step(copy, pieces, len, term)
+        if let Some(term) = copy.term.filter(|_| copy.left() == len)
+            && !copy.peer.lessor.shows(term)
+        {
+            return self.last_step(copy, pieces, len, term);
+        }
+        let from = [piece(copy.remote, len)];
+        let done = transfer(copy.direction, copy.peer.pid, &pieces, &from)
+            .map_err(|error| self.explain(copy, &error))?;
+        copy.used(done);
+        match copy.progress() {
+            Step::Done => self.lease_at_end(copy),
+            step => Ok(step),
+        }
     }
 
-    /// The last `len` bytes, and behind them the word that says whether the peer has taken its
+    /// Where the word of the lease can't be looked at: the last `len` bytes, and behind them the word that says whether the peer has taken its
     /// memory back.
     fn last_step(
         &self,
@@ -186,7 +192,7 @@ impl Queue {
         let mut word = 0u64;
         pieces.push(piece(&raw mut word as u64, WORD));
         let from = [piece(copy.remote, len), piece(term.address, WORD)];
-        let done = match transfer(copy.direction, copy.pid, &pieces, &from) {
+        let done = match transfer(copy.direction, copy.peer.pid, &pieces, &from) {
             Ok(done) if done < len => {
                 copy.used(done);
                 return Ok(Step::More);
@@ -201,10 +207,10 @@ impl Queue {
 
     /// The status for a failed copy, with a line in the log the first time.
     fn explain(&self, copy: &Copy, error: &io::Error) -> Error {
-        let pid = copy.pid;
+        let pid = copy.peer.pid;
         let fault = error.raw_os_error() == Some(libc::EFAULT);
         if let Some(term) = copy.term.filter(|_| fault)
-            && !in_force(pid, term)
+            && !copy.peer.lessor.lends(term)
         {
             // It may be unmapped by now.
             return Error::Canceled;
@@ -240,19 +246,6 @@ pub fn transfer(
 
 fn piece(address: u64, len: usize) -> Piece {
     Piece { address, len }
-}
-
-/// Whether the memory has not been taken back so far, as far as can be seen.
-fn in_force(pid: u32, term: Term) -> bool {
-    let mut word = 0u64;
-    let to = [piece(&raw mut word as u64, size_of::<u64>())];
-    let read = transfer(
-        Direction::Read,
-        pid,
-        &to,
-        &[piece(term.address, size_of::<u64>())],
-    );
-    read.is_ok() && term.holds(word)
 }
 
 impl Copy {

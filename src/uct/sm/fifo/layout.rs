@@ -12,7 +12,7 @@ pub use crate::sys::cache::LINE;
 use crate::ucs::status::{Error, Result};
 
 /// First word of a segment: tells ours from anything else, and its version.
-pub const MAGIC: u64 = 0x0003_4f46_4946_5855;
+pub const MAGIC: u64 = 0x0004_4f46_4946_5855;
 
 /// Bytes of a slot before its message.
 pub const CTRL_LEN: usize = 8;
@@ -38,7 +38,7 @@ const CLAIM_LEN: usize = 16;
 const BODY: usize = 8192;
 const PAGE: usize = 4096;
 
-const _: () = assert!(BLOCKS + RINGS * BLOCK_LEN <= BODY);
+const _: () = assert!(BLOCKS + RINGS * BLOCK_LEN <= BODY && MAX_MESSAGE < 1 << 23);
 
 /// Offset of the control block of a ring.
 pub const fn block(ring: usize) -> usize {
@@ -150,6 +150,13 @@ pub const fn lines(len: u32) -> u32 {
     len.div_ceil(LINE as u32)
 }
 
+/// Bytes of the first line that are before a message of `len` bytes which ends with a line. What follows
+/// a header, and is most often as long as so many lines, is copied to the beginning of a line then: a
+/// fifth faster at both ends.
+pub const fn lead(len: u32) -> usize {
+    len.wrapping_neg() as usize % LINE
+}
+
 /// The first word of a slot. It is written last and says that the message is complete: its
 /// parity alternates with each round through the slots, so nobody ever resets it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -159,15 +166,30 @@ impl Ctrl {
     /// Id of a slot without a message.
     pub const SKIP: u8 = 63;
     const INLINE: u64 = 2;
+    /// A message in the data area ends where its last line does, and not begins where its first does.
+    const AT_END: u64 = 1 << 31;
 
     /// A message that is in the slot itself.
     pub const fn inline(parity: u64, id: u8, len: u32) -> Ctrl {
         Ctrl(parity | Self::INLINE | (id as u64) << 2 | (len as u64) << 8)
     }
 
-    /// A message in the data area, from line `pos` (counted on, not wrapped) on.
+    /// A message in the data area, in lines from `pos` (counted on, not wrapped) on.
     pub const fn data(parity: u64, id: u8, len: u32, pos: u32) -> Ctrl {
         Ctrl(parity | (id as u64) << 2 | (len as u64) << 8 | (pos as u64) << 32)
+    }
+
+    /// The same, with its end at that of the last line.
+    pub const fn at_end(self) -> Ctrl {
+        Ctrl(self.0 | Self::AT_END)
+    }
+
+    /// Bytes of its first line before a message in the data area.
+    pub const fn lead(self) -> usize {
+        match self.0 & Self::AT_END {
+            0 => 0,
+            _ => lead(self.len()),
+        }
     }
 
     pub const fn parity(self) -> u64 {
@@ -183,7 +205,7 @@ impl Ctrl {
     }
 
     pub const fn len(self) -> u32 {
-        (self.0 >> 8) as u32 & 0xff_ffff
+        (self.0 >> 8) as u32 & 0x7f_ffff
     }
 
     pub const fn is_empty(self) -> bool {
@@ -272,6 +294,13 @@ mod tests {
         assert!(!ctrl.is_inline());
         assert_eq!((ctrl.parity(), ctrl.id()), (1, 31));
         assert_eq!((ctrl.len(), ctrl.pos()), (8256, u32::MAX));
+        assert_eq!(ctrl.lead(), 0);
+        let ctrl = ctrl.at_end();
+        assert_eq!((ctrl.parity(), ctrl.id()), (1, 31));
+        assert_eq!((ctrl.len(), ctrl.pos()), (8256, u32::MAX));
+        assert_eq!(ctrl.lead(), 0);
+        assert_eq!(Ctrl::data(0, 1, 8212, 7).at_end().lead(), 44);
+        assert_eq!(Ctrl::data(0, 1, 1, 7).at_end().lead(), 63);
         let ctrl = Ctrl::inline(0, Ctrl::SKIP, 120);
         assert!(ctrl.is_inline());
         assert_eq!((ctrl.parity(), ctrl.id(), ctrl.len()), (0, 63, 120));

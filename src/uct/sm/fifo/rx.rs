@@ -121,7 +121,7 @@ impl Rx {
         } else {
             let data = self.data_at(ctrl)?;
             cache::fetch_to_read(data, PREFETCH.min(lines(ctrl.len()) as usize));
-            data
+            data.wrapping_add(ctrl.lead())
         };
         // SAFETY: just checked to lie inside the ring. A well-behaved sender doesn't write there
         // until the tail is advanced; one that does garbles its own message, which the reader

@@ -7,7 +7,7 @@ use crate::sys::cache;
 use crate::sys::usermem::copy;
 
 use super::area::{Area, Owner};
-use super::layout::{BLOCK_TAIL, CTRL_LEN, Ctrl, Geometry, LINE, Place, block, lines};
+use super::layout::{BLOCK_TAIL, CTRL_LEN, Ctrl, Geometry, LINE, Place, block, lead, lines};
 use super::share::Share;
 
 /// Lines of a long message that are fetched before it is packed; then the processor's own guesses
@@ -149,15 +149,27 @@ impl Tx {
         let Some(Reserved { slot, .. }) = self.reserve(0) else {
             return false;
         };
+        let len = 8 + payload.len();
+        if CTRL_LEN + len <= LINE {
+            self.keep_second_line(slot);
+        }
         let to = slot.ptr.wrapping_add(CTRL_LEN);
         // SAFETY: the slot is ours until it is published, and long enough for both.
         unsafe {
             to.cast::<u64>().write(header);
             copy(payload.as_ptr(), to.add(8), payload.len());
         }
-        let len = 8 + payload.len() as u32;
-        slot.publish(Ctrl::inline(slot.parity, id, len));
+        slot.publish(Ctrl::inline(slot.parity, id, len as u32));
         true
+    }
+
+    /// Of messages in the first line of each slot alone the processor guesses worse which lines come
+    /// next than of a walk over all lines: measured, a tenth of the latency of 8 bytes.
+    #[inline(always)]
+    fn keep_second_line(&self, slot: Slot) {
+        if self.geometry.slot_len as usize > LINE {
+            cache::fetch_to_read(slot.ptr.wrapping_add(LINE), 1);
+        }
     }
 
     /// Sends what `pack` writes, `max_len` bytes at most. `None` if there is no room, `Some(false)`
@@ -178,11 +190,13 @@ impl Tx {
             let offset = line & (self.geometry.data_lines - 1);
             let to = self.data.wrapping_add(offset as usize * LINE);
             cache::fetch_to_write(to, PREFETCH.min(wanted as usize));
-            to
+            to.wrapping_add(lead(max_len as u32))
         };
-        // SAFETY: the place is ours until it is published and has `max_len` bytes. Whatever other
+        // SAFETY: the place is ours until it is published and has `max_len` bytes: the lines end where
+        // these do. Whatever other
         // processes left there are initialised bytes.
-        let len = pack(unsafe { core::slice::from_raw_parts_mut(to, max_len) });
+        let room = unsafe { core::slice::from_raw_parts_mut(to, max_len) };
+        let len = pack(room);
         let parity = slot.parity;
         if len > max_len {
             slot.publish(Ctrl::inline(parity, Ctrl::SKIP, 0));
@@ -192,7 +206,17 @@ impl Tx {
             Ctrl::inline(parity, id, len as u32)
         } else {
             self.give_back(next, line, lines(len as u32));
-            Ctrl::data(parity, id, len as u32, line)
+            let ctrl = Ctrl::data(parity, id, len as u32, line);
+            if len == max_len {
+                ctrl.at_end()
+            } else {
+                let lead = lead(max_len as u32);
+                if lead != 0 {
+                    // SAFETY: both places are inside the lines that were reserved.
+                    unsafe { core::ptr::copy(to, to.sub(lead), len) };
+                }
+                ctrl
+            }
         };
         slot.publish(ctrl);
         Some(true)

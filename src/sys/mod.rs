@@ -9,6 +9,7 @@ pub mod dl;
 pub mod doorbell;
 #[allow(unsafe_code)]
 pub mod event;
+pub mod fork;
 pub mod hostid;
 pub mod image;
 pub mod map;

@@ -12,6 +12,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 
 use crate::sys::event::random_u64;
+use crate::sys::fork;
 use crate::sys::hostid::start_time;
 use crate::sys::shm::{Mapping, file_of_process, memory_file};
 
@@ -32,7 +33,7 @@ pub struct Page {
     map: Mapping,
     _file: File,
     /// A child of fork has the page too, but must leave it alone.
-    pid: u32,
+    births: u32,
     /// Offsets of the words that nobody has.
     free: Mutex<Vec<usize>>,
 }
@@ -58,6 +59,7 @@ impl Page {
     }
 
     fn new() -> io::Result<Page> {
+        fork::watch()?;
         let file = memory_file(LEN)?;
         let map = Mapping::of_file(&file, LEN)?;
         let (pid, base) = (std::process::id(), map.as_ptr().as_ptr());
@@ -81,14 +83,15 @@ impl Page {
         Ok(Page {
             map,
             _file: file,
-            pid,
+            births: fork::births(),
             free: Mutex::new((FIRST..LEN).step_by(WORD).rev().collect()),
         })
     }
 
     /// Whether it is not the parent's.
+    #[inline]
     pub fn is_own(&self) -> bool {
-        self.pid == std::process::id()
+        self.births == fork::births()
     }
 
     /// A word that nobody has: its offset.

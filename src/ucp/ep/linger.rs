@@ -4,8 +4,9 @@
 //! posted receive, a get, a flush. An endpoint that the peer can have been counting on lives on
 //! therefore, without an owner, until the peer has heard of the close. It says so behind all that it
 //! has sent, in `Heard`, or says that it needs this end, in `Request`, and then closes its own end
-//! one day; who has sent nothing says nothing, and is not waited for longer than a minute. From then on it introduces itself to the worker again before it asks for anything. An end of
-//! the peer's that is closed, has failed, or is lost needs nothing either.
+//! one day; who has sent nothing says nothing, and is not waited for longer than a minute. From then on
+//! it introduces itself to the worker again before it asks for anything. An end of the peer's that is
+//! closed, has failed, or is lost needs nothing either.
 //!
 //! The worker's end doesn't wait for any of that.
 
@@ -57,7 +58,12 @@ impl Endpoint {
 
     /// The peer's end is closed; it waits to hear that this is known. No lane is made for that, and if there
     /// is no room now or the peer is gone, it has waited long enough one day.
-    pub(in crate::ucp) fn say_heard(&self) {
+    pub(in crate::ucp) fn say_heard(self: &Rc<Self>) {
+        // Numbered messages are looked after until both ends have said that they are closed; one that nobody
+        // holds is about to go.
+        if self.config().lanes.numbered && !self.is_held() {
+            return self.say_last(self.word(Kind::Closed));
+        }
         if !self.is_blocked() && self.attempts().is_some_and(|lane| lane.proven().is_some()) {
             let _ = self.post(&self.word(Kind::Heard), false);
         }

@@ -56,11 +56,11 @@ impl Endpoint {
         }
     }
 
-    /// The peer's end is closed; it waits to hear that this is known. No lane is made for that, and if there
-    /// is no room now or the peer is gone, it has waited long enough one day.
+    /// The peer's end is closed; it waits to hear that this is known. No lane is made for that, and if
+    /// there is no room now or the peer is gone, it has waited long enough one day.
     pub(in crate::ucp) fn say_heard(self: &Rc<Self>) {
-        // Numbered messages are looked after until both ends have said that they are closed; one that nobody
-        // holds is about to go.
+        // Numbered messages are looked after until both ends have said that they are closed; one that
+        // nobody holds is about to go.
         if self.config().lanes.numbered && !self.is_held() {
             return self.say_last(self.word(Kind::Closed));
         }

@@ -179,8 +179,8 @@ impl Queue {
         }
     }
 
-    /// Where the word of the lease can't be looked at: the last `len` bytes, and behind them the word that says whether the peer has taken its
-    /// memory back.
+    /// Where the word of the lease can't be looked at: the last `len` bytes, and behind them the word
+    /// that says whether the peer has taken its memory back.
     fn last_step(
         &self,
         copy: &mut Copy,

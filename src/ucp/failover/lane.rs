@@ -48,16 +48,20 @@ impl Reliable {
         };
         let mut link = self.link.borrow_mut();
         let channel = self.settings.channel(id);
+        // A lane that fails has had it, as one that has died since.
+        let mut refused = false;
+        let mut by = |index| {
+            let posted = self.post_by(index, &link, channel, label, &mut kept);
+            refused |= posted.is_err();
+            posted.ok().flatten()
+        };
         let posted = match channel {
             _ if link.has_replays() => None,
-            Channel::Ordered => {
-                let first = self.first.get();
-                first.and_then(|first| self.post_by(first, &link, channel, label, &mut kept))
-            }
+            Channel::Ordered => self.first.get().and_then(by),
             Channel::Bulk => {
                 let order = self.order(&link, self.settings.rails_of(id));
                 order.into_iter().find_map(|index| {
-                    let posted = self.post_by(index, &link, channel, label, &mut kept)?;
+                    let posted = by(index)?;
                     self.count_on(index, cost);
                     Some(posted)
                 })
@@ -69,14 +73,15 @@ impl Reliable {
                 // The label says what it is; the numbers on it are renewed when it goes.
                 let nowhere = crate::ucp::replay::LaneId { lane: 0, epoch: 0 };
                 kept.label(label, &link.offer(channel, nowhere));
-                link.queued(channel, kept, cost);
+                link.queued(channel, kept, cost, refused);
             }
         }
         drop(link);
         self.list();
     }
 
-    /// Labels a message for this lane and gives it to that, if it is alive and has room.
+    /// Labels a message for this lane and gives it to that, if it is alive and has room. An error is
+    /// the lane's end.
     #[inline]
     fn post_by(
         &self,
@@ -85,12 +90,14 @@ impl Reliable {
         channel: Channel,
         label: Label,
         kept: &mut Kept,
-    ) -> Option<Posted> {
-        let lane = link.lanes.live(index)?;
-        let rail = self.rails.get(usize::from(index))?;
+    ) -> Result<Option<Posted>> {
+        let rail = self.rails.get(usize::from(index));
+        let (Some(lane), Some(rail)) = (link.lanes.live(index), rail) else {
+            return Ok(None);
+        };
         let posted = link.offer(channel, lane);
         kept.label(label, &posted);
-        rail.post(kept).then_some(posted)
+        Ok(rail.post(kept)?.then_some(posted))
     }
 
     fn count_on(&self, index: u8, bytes: usize) {
@@ -128,7 +135,7 @@ impl Reliable {
             Channel::Bulk => self.order(&link, self.settings.rails_of(id)),
         };
         for index in order {
-            if let Some(posted) = self.post_by(index, &link, channel, label, &mut kept) {
+            if let Ok(Some(posted)) = self.post_by(index, &link, channel, label, &mut kept) {
                 self.count_on(index, cost);
                 link.sent(&posted, kept, cost);
                 drop(link);

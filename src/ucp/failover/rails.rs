@@ -80,16 +80,18 @@ impl Rail {
         self.lane.borrow().clone()
     }
 
-    /// Gives a message to the lane. False if that has no room, or is failing: then
-    /// [`Reliable::lane_failed`] hears of it soon.
+    /// Gives a message to the lane. False if that has no room.
+    ///
+    /// # Errors
+    /// The lane's, which is failing: [`Reliable::lane_failed`] hears of it soon.
     #[inline]
-    pub fn post(&self, kept: &Kept) -> bool {
+    pub fn post(&self, kept: &Kept) -> Result<bool> {
         match &*self.lane.borrow() {
-            Some(lane) => matches!(
-                kept.send(&**lane, self.in_place.get()),
-                Ok(Post::Done | Post::Pending)
-            ),
-            None => false,
+            Some(lane) => {
+                let post = kept.send(&**lane, self.in_place.get())?;
+                Ok(matches!(post, Post::Done | Post::Pending))
+            }
+            None => Ok(false),
         }
     }
 

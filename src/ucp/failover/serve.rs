@@ -221,7 +221,7 @@ impl Reliable {
                 posted.lane = *lane;
                 kept.relabel(&posted, between);
                 let rail = self.rails.get(usize::from(lane.lane));
-                rail.is_some_and(|rail| rail.post(kept))
+                rail.is_some_and(|rail| rail.post(kept) == Ok(true))
             });
             if !taken {
                 return;

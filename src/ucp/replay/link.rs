@@ -104,9 +104,9 @@ impl<T, M> Link<T, M> {
         self.acks.sent();
     }
 
-    /// No lane has taken it: it is sent later.
-    pub fn queued(&mut self, channel: Channel, item: T, bytes: usize) -> Seq {
-        self.tx(channel).queue(item, bytes)
+    /// No lane has taken it: it is sent later; `again` if a lane has failed with it.
+    pub fn queued(&mut self, channel: Channel, item: T, bytes: usize, again: bool) -> Seq {
+        self.tx(channel).queue(item, bytes, again)
     }
 
     /// Whether anything is to be sent again.

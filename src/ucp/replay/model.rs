@@ -149,7 +149,7 @@ impl Side {
             // Taken, and sent when there is a lane.
             let value = self.posted[channel as usize];
             self.posted[channel as usize] += 1;
-            self.link.queued(channel, value, 8);
+            self.link.queued(channel, value, 8, false);
             return;
         };
         let posted = self.link.offer(channel, id);

@@ -90,8 +90,9 @@ impl<T> Sender<T> {
         seq
     }
 
-    /// The same for a message that no lane has taken: it is sent later, as a replay is.
-    pub fn queue(&mut self, item: T, bytes: usize) -> Seq {
+    /// The same for a message that no lane has taken: it is sent later, as a replay is. `again`: a lane
+    /// has failed with it.
+    pub fn queue(&mut self, item: T, bytes: usize, again: bool) -> Seq {
         let seq = self.next();
         if self.ready == 0 {
             self.ready_from = self.entries.len();
@@ -101,7 +102,7 @@ impl<T> Sender<T> {
         self.entries.push_back(Entry {
             item,
             bytes,
-            place: Whereabouts::Ready { again: false },
+            place: Whereabouts::Ready { again },
         });
         seq
     }
@@ -274,7 +275,7 @@ mod tests {
         tx.push(4, 1, A);
         tx.lane_down(A);
         assert!(!tx.has_replays(), "not before the peer has answered");
-        tx.queue(5, 1);
+        tx.queue(5, 1, false);
         let state = Arrived {
             upto: 0,
             ranges: [(3, 3)].into_iter().collect(),

@@ -43,8 +43,7 @@ fn call(worker: &Worker, handler: Handler, message: &Incoming<'_>) -> Status {
     let ep = message
         .reply_to
         .and_then(|origin| worker.endpoint_of(origin))
-        // The user has closed it.
-        .filter(|ep| !ep.is_lingering());
+        .filter(|ep| !ep.is_given_back());
     let (reply_ep, attr) = match &ep {
         Some(ep) => {
             ep.lend();

@@ -82,6 +82,12 @@ impl Endpoint {
         self.parting().lingers
     }
 
+    /// The user has closed it, which may still go on: its handle is nobody's any more.
+    pub(in crate::ucp) fn is_given_back(&self) -> bool {
+        !self.is_held()
+            && (self.is_lingering() || self.is_going() || self.is_closing() || self.has_left())
+    }
+
     pub(super) fn is_going(&self) -> bool {
         self.parting().going
     }

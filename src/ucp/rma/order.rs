@@ -150,7 +150,7 @@ impl Order {
     }
 
     /// True if it wasn't listed.
-    pub(super) fn list(&self, listed: bool) -> bool {
+    pub(in crate::ucp) fn list(&self, listed: bool) -> bool {
         self.listed.replace(listed) != listed
     }
 

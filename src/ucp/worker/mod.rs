@@ -300,6 +300,15 @@ impl Worker {
         self.one_sided.borrow_mut().push(ep);
     }
 
+    /// It is gone: no fence will.
+    pub(in crate::ucp) fn forget_one_sided(&self, ep: &Rc<Endpoint>) {
+        if ep.order_so_far().is_some_and(|order| order.list(false)) {
+            self.one_sided
+                .borrow_mut()
+                .retain(|other| !Rc::ptr_eq(other, ep));
+        }
+    }
+
     pub(in crate::ucp) fn take_one_sided(&self) -> Vec<Rc<Endpoint>> {
         self.one_sided.take()
     }

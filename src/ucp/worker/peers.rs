@@ -293,6 +293,7 @@ impl Worker {
         let entry = self.endpoints.borrow_mut().remove(ep.token());
         drop(entry);
         self.unwatch_peer(ep);
+        self.forget_one_sided(ep);
         if self.cm.is_active() {
             self.cm.forget_endpoint(ep.token());
         }

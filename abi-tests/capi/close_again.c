@@ -1,6 +1,6 @@
 /* Endpoints by worker address that are made, used and closed in order over and over, on one side or on both: what a closed
  * one leaves behind, which may still be answering, goes as soon as the peer knows of the close.
- * usage: close_again ROUNDS [KINDS]   KINDS: so many of `hows` */
+ * usage: close_again ROUNDS */
 #include "capi.h"
 #include <dirent.h>
 
@@ -109,10 +109,10 @@ static int settles(int before, int rounds)
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 1 ? atoi(argv[1]) : 40, kinds = argc > 2 ? atoi(argv[2]) : HOWS;
+    int rounds = argc > 1 ? atoi(argv[1]) : 40;
     features = UCP_FEATURE_TAG | UCP_FEATURE_RMA | UCP_FEATURE_AM;
     for (int mode = UCP_ERR_HANDLING_MODE_NONE; mode <= UCP_ERR_HANDLING_MODE_PEER; mode++)
-        for (enum how how = ONE_WAY; how < kinds; how++) {
+        for (enum how how = ONE_WAY; how < HOWS; how++) {
             memset(&extra_ep_params, 0, sizeof extra_ep_params);
             extra_ep_params.field_mask = UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
             extra_ep_params.err_mode = mode;

@@ -83,6 +83,10 @@ impl Endpoint {
     /// Out of the worker's tables; the last reference drops the lanes.
     pub fn close_now(self: &Rc<Self>) {
         if self.failed.get().is_none() {
+            // Numbered messages are looked after until both ends have said this, the second one too.
+            if self.is_wired() && self.config().lanes.numbered {
+                self.set_announced(true);
+            }
             self.say_closed(wireup::Kind::Closed);
         }
         self.worker.forget_endpoint(self);

@@ -45,8 +45,8 @@ nsenter -t $1 -n ip addr add 10.9.{n}.2/24 dev b{n}; nsenter -t $1 -n ip link se
             return int(re.search(rf"{'ab'[host]}{link}:(.*)", f.read())[1].split()[8])
 
     def sockets(self, host):
-        """The TCP sockets of a host, as `ss` shows them."""
-        return subprocess.run([*self.on(host), "ss", "-Htna"], check=True, capture_output=True, text=True).stdout
+        """The TCP connections of a host, as `ss` shows them; not those that are closed and yet to say so."""
+        return subprocess.run([*self.on(host), "ss", "-Htn", "state", "established"], check=True, capture_output=True, text=True).stdout
 
     def down(self, link, hosts=(0, 1)):
         for h in hosts:

@@ -2,7 +2,6 @@
  * one leaves behind, which may still be answering, goes as soon as the peer knows of the close.
  * usage: close_again ROUNDS */
 #include "capi.h"
-#include <dirent.h>
 
 enum how { ONE_WAY, BOTH_WAYS, CROSSING, PUT_GET, REPLY, HOWS };
 static const char *const hows[] = {"one end", "both ends, one after the other", "both ends at once", "one end, after a put and a get",
@@ -14,16 +13,6 @@ static void *packed;
 static ucp_mem_h lent;
 
 static void on_error(void *arg, ucp_ep_h ep, ucs_status_t status) { told++; }
-
-static int descriptors(void)
-{
-    int n = 0;
-    DIR *d = opendir("/proc/self/fd");
-    HOLDS(d);
-    while (readdir(d)) n++;
-    closedir(d);
-    return n;
-}
 
 /* The message needs an answer, so that the peer gets to know the sender's end. */
 static void message(struct side *from, struct side *to)

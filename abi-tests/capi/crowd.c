@@ -4,7 +4,6 @@
  * The rate of connections goes to stderr as `value N`. */
 #include "capi.h"
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -30,15 +29,6 @@ static void on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
     (void)ep;
     (void)status;
     n_failed++;
-}
-
-static int descriptors(void)
-{
-    int n = 0;
-    DIR *d = opendir("/proc/self/fd");
-    while (readdir(d)) n++;
-    closedir(d);
-    return n;
 }
 
 static long resident(void)

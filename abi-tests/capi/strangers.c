@@ -4,7 +4,6 @@
  * close: only both ends closing at once, of which nothing must be printed. */
 #include "capi.h"
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
@@ -96,15 +95,6 @@ static ucs_status_ptr_t close_start(ucp_ep_h *ep, int force)
     ucs_status_ptr_t r = ucp_ep_close_nbx(*ep, &p);
     *ep = NULL;
     return r;
-}
-
-static int descriptors(void)
-{
-    int n = 0;
-    DIR *d = opendir("/proc/self/fd");
-    while (readdir(d)) n++;
-    closedir(d);
-    return n;
 }
 
 /* ---- strangers ---------------------------------------------------------------------------------- */

@@ -21,16 +21,6 @@ static unsigned rnd(unsigned n)
 static int failures;
 static void on_error(void *arg, ucp_ep_h e, ucs_status_t s) { failures++; }
 
-static int descriptors(void)
-{
-    int n = 0;
-    DIR *d = opendir("/proc/self/fd");
-    HOLDS(d);
-    while (readdir(d)) n++;
-    closedir(d);
-    return n;
-}
-
 static struct half {
     ucs_status_ptr_t req;
     unsigned char *buf;

@@ -14,6 +14,8 @@ from proc import Background, Failure, Result
 from tests import Skip, Test, succeeded
 
 LINKS = 2
+# A filter that no packet passes.
+NOTHING = ["root", "tbf", "rate", "8bit", "burst", "1", "limit", "1"]
 
 
 class Rails(Hosts):
@@ -59,8 +61,7 @@ nsenter -t $1 -n ip addr add 10.9.{n}.2/24 dev b{n}; nsenter -t $1 -n ip link se
     def drop(self, link, hosts=(0, 1)):
         """Packets vanish; the link itself seems to work."""
         for h in hosts:
-            # A filter that no packet passes.
-            self.do(h, "tc", "qdisc", "add", "dev", f"{'ab'[h]}{link}", "root", "tbf", "rate", "8bit", "burst", "1", "limit", "1")
+            self.do(h, "tc", "qdisc", "add", "dev", f"{'ab'[h]}{link}", *NOTHING)
 
     def slow(self, link, host, rate):
         """A narrow link, with a queue that is long enough for what TCP has on its way."""
@@ -283,7 +284,7 @@ def aside(ctx, tls):
     more = {**single, "UCX_FAILOVER_RECOVERY_INTERVAL": "10ms", "UCX_FAILOVER_STATS": "file"}
     hosts = Rails()
     # Messages in order stay with the lane that was there first.
-    nothing = "root tbf rate 8bit burst 1 limit 1"
+    nothing = " ".join(NOTHING)
     hosts.setup += f"tc qdisc add dev a1 {nothing}; nsenter -t $1 -n tc qdisc add dev b1 {nothing}\n"
     with Traffic(ctx, tls, "taspgfn", random.randrange(1 << 30), more, hosts=hosts) as t:
         def carried(mib):

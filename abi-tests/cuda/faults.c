@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include "capi.h"
 #include "memory.h"
-#include <dirent.h>
 #include <sys/wait.h>
 
 enum { SMALL = 1000, MIDDLE = 50000, LARGE = 1300000, MOST = LARGE };
@@ -117,16 +116,6 @@ static const char *const what_is_open[] = {"device", "managed", "mapped", "pool"
 enum { WHATS = sizeof what_is_open / sizeof *what_is_open };
 static uint64_t open_before[WHATS];
 static int descriptors_before;
-
-static int descriptors(void)
-{
-    int n = 0;
-    DIR *d = opendir("/proc/self/fd");
-    HOLDS(d);
-    while (readdir(d)) n++;
-    closedir(d);
-    return n;
-}
 
 static void note_open(void)
 {

@@ -193,8 +193,7 @@ impl Tx {
             to.wrapping_add(lead(max_len as u32))
         };
         // SAFETY: the place is ours until it is published and has `max_len` bytes: the lines end where
-        // these do. Whatever other
-        // processes left there are initialised bytes.
+        // these do. Whatever other processes left there are initialised bytes.
         let room = unsafe { core::slice::from_raw_parts_mut(to, max_len) };
         let len = pack(room);
         let parity = slot.parity;

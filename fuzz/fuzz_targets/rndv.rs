@@ -22,6 +22,10 @@ fuzz_target!(|data: &[u8]| {
         let rtr = Rtr {
             sender_op: atp.offset,
             receiver_op: atp.receiver_op,
+            origin: ucx::ucp::wire::Origin {
+                worker: atp.len,
+                conn: atp.attempt,
+            },
             offset: atp.offset / 2,
             len: atp.len / 2,
             attempt: atp.attempt,

@@ -38,9 +38,23 @@ impl Endpoint {
         self.say_closed(Kind::Closed);
     }
 
-    /// The peer, which has heard that the end here is closed, relies on it again; or it is gone.
+    /// The end here is gone.
     pub(in crate::ucp) fn lingers_no_more(&self) {
         self.set_lingering(false);
+    }
+
+    /// The peer has introduced itself, once more perhaps: it relies on the end here, until it says that
+    /// its own is closed.
+    pub(in crate::ucp) fn peer_is_back(&self) {
+        self.set_announced(true);
+        if self.is_by_sockaddr() {
+            return;
+        }
+        self.set_lingering(false);
+        self.set_peer_stopped(false);
+        if self.is_going() {
+            self.set_parting(|parting| parting.going = false);
+        }
     }
 
     /// The peer needs nothing of this end any more: it goes as soon as what it does is done.
@@ -52,6 +66,10 @@ impl Endpoint {
     /// Something that kept it has ended.
     pub(super) fn gone_if_idle(self: &Rc<Self>) {
         if self.is_going() && !self.is_held() {
+            // A receive that began meanwhile has introduced it once more.
+            if self.in_flight.get() == 0 {
+                self.say_closed(Kind::Closed);
+            }
             self.drop_unowned();
         }
     }

@@ -212,7 +212,7 @@ impl Endpoint {
     /// The peer's end is closed, and so this connection is over. `answer`: the peer waits to hear of it.
     pub(in crate::ucp) fn over_with_peer(self: &Rc<Self>, aborted: bool, answer: bool) {
         self.set_announced(answer);
-        self.set_peer_stopped();
+        self.set_peer_stopped(true);
         if self.has_left() {
             return self.end_with_peer();
         }

@@ -195,7 +195,7 @@ impl Endpoint {
         }
     }
 
-    pub(in crate::ucp) fn set_peer_stopped(&self) {
-        self.peer_stopped.set(true);
+    pub(in crate::ucp) fn set_peer_stopped(&self, stopped: bool) {
+        self.peer_stopped.set(stopped);
     }
 }

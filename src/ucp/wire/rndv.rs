@@ -191,6 +191,8 @@ pub struct Rtr {
     pub sender_op: u64,
     /// The receiver's; data and ATP name it.
     pub receiver_op: u64,
+    /// The receiver's endpoint: who has nothing to send says so there.
+    pub origin: Origin,
     pub offset: u64,
     pub len: u64,
     pub attempt: u32,
@@ -206,7 +208,7 @@ const PUT: u8 = 2;
 const DEVICE: u8 = 4;
 
 impl Rtr {
-    const FIXED: usize = 57;
+    const FIXED: usize = 57 + Origin::LEN;
     /// Most bytes that [`Rtr::encode`] writes.
     pub const LEN: usize = Self::FIXED + 3 + MAX_WAY;
 
@@ -236,6 +238,8 @@ impl Rtr {
             .u64(key)
             .u32(self.attempt)
             .u8(kind | if self.part { PART } else { 0 } | if device.is_some() { DEVICE } else { 0 })
+            .u64(self.origin.worker)
+            .u32(self.origin.conn)
             .u32(self.sum());
         if let Some(entry) = device {
             w.bytes(&entry.tl.0.to_ne_bytes());
@@ -257,6 +261,8 @@ impl Rtr {
         let numbers = [
             self.sender_op,
             self.receiver_op,
+            self.origin.worker,
+            u64::from(self.origin.conn),
             self.offset,
             self.len,
             address,
@@ -276,6 +282,10 @@ impl Rtr {
         let mut r = Reader(data);
         let (sender_op, receiver_op, offset, len) = (r.u64()?, r.u64()?, r.u64()?, r.u64()?);
         let (address, key, attempt, flags) = (r.u64()?, r.u64()?, r.u32()?, r.u8()?);
+        let origin = Origin {
+            worker: r.u64()?,
+            conn: r.u32()?,
+        };
         let sum = r.u32()?;
         let how = match flags & !(PART | DEVICE) {
             0 if flags & DEVICE == 0 => How::Messages,
@@ -290,6 +300,7 @@ impl Rtr {
         let rtr = Rtr {
             sender_op,
             receiver_op,
+            origin,
             offset,
             len,
             attempt,
@@ -480,8 +491,9 @@ mod tests {
                              device in prop::option::of(prop::collection::vec(any::<u8>(), 0..=MAX_WAY))) {
             let how = if put { How::Put { address: a.into(), key: b } } else { How::Messages };
             let device = device.filter(|_| put).map(|bytes| Entry::new(TlId(d as u16), &bytes));
+            let origin = Origin { worker: b, conn: a };
             let rtr = Rtr {
-                sender_op: b, receiver_op: a.into(), offset: c.into(), len: d.into(), attempt, part, how, device,
+                sender_op: b, receiver_op: a.into(), origin, offset: c.into(), len: d.into(), attempt, part, how, device,
             };
             let bytes = encoded(Rtr::LEN, |w| rtr.encode(w));
             let mut damaged = bytes.clone();
@@ -493,7 +505,6 @@ mod tests {
             prop_assert_eq!(Rtr::decode(&bytes), Some(rtr));
             let atp = Atp { receiver_op: b, offset: c.into(), len: d.into(), attempt, status };
             prop_assert_eq!(Atp::decode(&encoded(Atp::LEN, |w| atp.encode(w))), Some(atp));
-            let origin = Origin { worker: b, conn: a };
             let abort = Abort { sender_op: b, receiver_op: c.into(), attempt, origin };
             prop_assert_eq!(Abort::decode(&encoded(Abort::LEN, |w| abort.encode(w))), Some(abort));
         }

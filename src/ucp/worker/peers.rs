@@ -123,8 +123,7 @@ impl Worker {
     /// A peer has announced its endpoint.
     pub fn peer_connected(&self, origin: Origin, address: &WorkerAddress<'_>) -> Result<()> {
         if let Some(ep) = self.endpoint_of(origin) {
-            ep.set_announced(true);
-            ep.lingers_no_more();
+            ep.peer_is_back();
             return Ok(());
         }
         let Some(this) = self.this.upgrade() else {
@@ -197,7 +196,7 @@ impl Worker {
         // only.
         let Some(ep) = ep else { return };
         ep.set_announced(false);
-        ep.set_peer_stopped();
+        ep.set_peer_stopped(true);
         if aborted && (ep.awaits_peer() || ep.awaits_bytes()) {
             return ep.fail_with_peer(Error::ConnectionReset);
         }

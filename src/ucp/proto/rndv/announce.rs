@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::ats::send_atp;
 use super::{Put, Stream, put, quick, rtr, stream};
 use crate::ucp::dt::SendBuf;
 use crate::ucp::ep::{Endpoint, ErrorMode};
@@ -9,10 +10,10 @@ use crate::ucp::proto::key::{Exposed, Proof, Writer as By};
 use crate::ucp::proto::{Flight, Op, Stage, Step};
 use crate::ucp::request::{ReqRef, flag};
 use crate::ucp::rkey::wire::Entry;
-use crate::ucp::wire::rndv::{How, Region, Rtr, Rts};
+use crate::ucp::wire::rndv::{Atp, How, Region, Rtr, Rts};
 use crate::ucp::wire::{Identity, Writer, am};
 use crate::ucp::worker::{ReqOptions, Worker};
-use crate::ucs::status::Result;
+use crate::ucs::status::{Error, Result, Status};
 use crate::uct::Post;
 
 /// The message is not announced yet.
@@ -234,8 +235,10 @@ impl Wanted {
 /// `RTR`: the receiver asks for the payload, or for a part of it.
 pub fn on_rtr(worker: &Worker, data: &[u8]) -> Option<()> {
     let rtr = Rtr::decode(data)?;
-    let req = worker.op_by_id(rtr.sender_op)?;
-    let ep = req.ep()?;
+    let req = worker.op_by_id(rtr.sender_op);
+    let Some((req, ep)) = req.and_then(|req| Some((req, req.ep()?))) else {
+        return refuse(worker, &rtr);
+    };
     if quick::put(worker, req, &ep, &rtr) {
         return Some(());
     }
@@ -256,6 +259,21 @@ pub fn on_rtr(worker: &Worker, data: &[u8]) -> Option<()> {
     drop(offered.buf.release(Proof::Confirmed));
     serve(req, &ep, Source { buf, whole: 0 }, wanted, op);
     Some(())
+}
+
+/// What the receiver asks for was given up here, by a close or by a failure that it has heard of
+/// before it had a use for the message. What ended in good order has been answered before this.
+fn refuse(worker: &Worker, rtr: &Rtr) -> Option<()> {
+    let ep = worker.endpoint_of(rtr.origin)?;
+    let refusal = Atp {
+        receiver_op: rtr.receiver_op,
+        offset: rtr.offset,
+        len: 0,
+        attempt: rtr.attempt,
+        status: Status::from(Error::ConnectionReset).0,
+    };
+    send_atp(&ep, &refusal);
+    None
 }
 
 /// What is sent, and the operation that it is a part of, if it is one.

@@ -207,6 +207,7 @@ fn send(worker: &Worker, req: ReqRef, dest: Dest, ask: Ask, how: How, device: Op
     let rtr = Rtr {
         sender_op: ask.sender_op,
         receiver_op: req.id(),
+        origin: ep.origin(),
         offset: (ask.offset + ask.got) as u64,
         len: (ask.len - ask.got) as u64,
         attempt: ask.attempt,
@@ -225,6 +226,8 @@ fn send(worker: &Worker, req: ReqRef, dest: Dest, ask: Ask, how: How, device: Op
         part: ask.part,
         ending: None,
     }));
+    // The peer may have closed its end meanwhile, and has to say that it has nothing to send any more.
+    ep.announce();
     ep.send_control(am::RTR, rtr.encoded_len(), |w| rtr.encode(w));
 }
 
@@ -249,6 +252,7 @@ pub fn ask_again(req: ReqRef, ep: &Rc<Endpoint>, mut receive: Receive, announced
     let rtr = Rtr {
         sender_op: receive.sender_op,
         receiver_op: req.id(),
+        origin: ep.origin(),
         offset: (receive.base + there) as u64,
         len: (receive.total - there) as u64,
         attempt: receive.attempt,
@@ -391,7 +395,7 @@ impl Worker {
         for id in self.at_mercy.borrow().iter() {
             let ep = self.op_by_id(*id).and_then(|req| req.ep());
             if let Some(ep) = ep.filter(|ep| ep.peer_origin() == origin) {
-                ep.set_peer_stopped();
+                ep.set_peer_stopped(true);
             }
         }
     }

@@ -12,6 +12,8 @@ use crate::ucp::worker::{Posted, ReqOptions};
 use crate::ucs::status::{Error, Result, Status};
 use crate::uct::Events;
 
+const NOBODY: Origin = Origin { worker: 0, conn: 0 };
+
 /// The end of the connection from either side, by force, at every moment.
 #[test]
 fn ends_at_every_moment_let_every_key_go_once() {
@@ -90,6 +92,7 @@ fn late_messages_are_dropped() {
     let rtr = Rtr {
         sender_op: sent.id(),
         receiver_op: received.id(),
+        origin: NOBODY,
         offset: 0,
         len: 300_000,
         attempt: 2,
@@ -119,6 +122,7 @@ fn late_messages_are_dropped() {
                 pair.b.am(am::RNDV_DATA, &bytes);
                 let atp = Atp {
                     receiver_op: received.id(),
+                    origin: NOBODY,
                     offset: 0,
                     len: 300_000,
                     attempt: 1,
@@ -161,6 +165,7 @@ fn invented_messages_are_survived() {
             let rtr = Rtr {
                 sender_op: sent.id(),
                 receiver_op: received.id(),
+                origin: NOBODY,
                 offset: 299_990 + round,
                 len: 1 << round,
                 attempt: 0,

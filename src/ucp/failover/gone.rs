@@ -1,6 +1,11 @@
-//! Links that have failed here, of which the peer may not know: its lanes may work again, or never have
-//! been lost. It is told when it speaks of one.
+//! Links that are here no more.
+//!
+//! Of those that have failed the peer may not know: its lanes may work again, or never have been lost. It
+//! is told when it speaks of one. Of those that have ended as both sides wished something may still come,
+//! by a connection that was slower than the others, and must not be taken for the beginning of another.
 
+use core::cell::RefCell;
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::rails::Way;
@@ -21,7 +26,31 @@ pub struct Gone {
     told: Option<Instant>,
 }
 
+/// The last of those that have ended in good order: the peer's endpoint, and its link.
+#[derive(Default)]
+pub struct Ended(RefCell<VecDeque<(Origin, u64)>>);
+
+impl Ended {
+    fn push(&self, peer: Origin, theirs: u64) {
+        let mut all = self.0.borrow_mut();
+        if all.len() >= MOST {
+            all.pop_front();
+        }
+        all.push_back((peer, theirs));
+    }
+
+    pub(super) fn contains(&self, peer: Origin, theirs: u64) -> bool {
+        self.0.borrow().contains(&(peer, theirs))
+    }
+}
+
 impl Reliable {
+    /// It ends as both sides wished.
+    pub(super) fn remember_end(&self, worker: &Worker) {
+        let theirs = self.pair.borrow().theirs();
+        worker.links.ended.push(self.peer, theirs);
+    }
+
     /// What is to be remembered of it: the peer's endpoint has to go too, as soon as it is heard of.
     pub(super) fn remember(&self, worker: &Worker) {
         let gone = Gone {

@@ -270,7 +270,12 @@ impl Reliable {
         self.list();
     }
 
-    /// All ways to the peer are lost.
+    /// Both ends are closed; what is left is to hear that the peer has heard everything.
+    fn is_over(&self) -> bool {
+        self.ep_token.get() == 0 && self.peer_closed.get()
+    }
+
+    /// All ways to the peer are lost, or not needed any more.
     fn lose(&self, error: Error) {
         if self.lost.replace(true) {
             return;
@@ -287,7 +292,9 @@ impl Reliable {
         };
         worker.links.remove(self);
         // A good end, agreed on by both sides, needs no word.
-        if error != Error::Canceled {
+        if error == Error::Canceled || self.is_over() {
+            self.remember_end(&worker);
+        } else {
             self.remember(&worker);
         }
         if let Some(ep) = worker.endpoint_by_token(self.ep_token.get()) {

@@ -135,7 +135,7 @@ impl Reliable {
             // Nothing has to keep its order now: the best lane, which may have come later, takes over.
             self.choose_first();
         }
-        if self.ep_token.get() == 0 && self.peer_closed.get() && quiet {
+        if self.is_over() && quiet {
             if owes {
                 self.acknowledge();
             }

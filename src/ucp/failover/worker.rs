@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
 
-use super::gone::Gone;
+use super::gone::{Ended, Gone};
 use super::serve::Need;
 use super::{NO_LINK, Reliable};
 use crate::ucp::address::WorkerAddress;
@@ -57,6 +57,7 @@ pub struct Links {
     timer: RefCell<Option<(Duration, Timer)>>,
     /// Those that have failed, by the peer's endpoint.
     pub(super) gone: RefCell<HashMap<Origin, Gone>>,
+    pub(super) ended: Ended,
     /// The link of a peer that the next one answers.
     answers: Cell<Option<(Origin, u64)>>,
     /// For bytes that nobody wants.
@@ -71,7 +72,7 @@ impl Links {
     }
 
     /// Whether the link of this endpoint's has failed here: none of its may go with another of ours.
-    fn has_failed(&self, peer: Origin) -> bool {
+    pub fn has_failed(&self, peer: Origin) -> bool {
         self.gone.borrow().contains_key(&peer)
     }
 
@@ -323,6 +324,10 @@ impl Worker {
     fn first_lane(&self, origin: Origin, address: &WorkerAddress<'_>, lane: Lane) -> Option<()> {
         if lane.to != NO_LINK || self.links.has_failed(origin) {
             self.refuse_lane(origin, address, lane.to, lane.link);
+            return Some(());
+        }
+        if self.links.ended.contains(origin, lane.link) {
+            crate::ucs_diag!("a lane of link {}, which has ended, comes late", lane.link);
             return Some(());
         }
         self.links.answers.set(Some((origin, lane.link)));

@@ -27,16 +27,21 @@ impl Worker {
         address: &WorkerAddress<'_>,
         options: EpOptions,
     ) -> Result<Rc<Endpoint>> {
-        let conn = self
+        let mut conn = self
             .connections
             .borrow()
             .get(&address.uuid)
             .copied()
             .unwrap_or(0);
-        let peer = Origin {
+        let of = |conn| Origin {
             worker: address.uuid,
             conn,
         };
+        // The peer has had this one already, and it has failed: what went with it has failed too.
+        while self.links.has_failed(of(conn)) {
+            conn = conn.wrapping_add(1);
+        }
+        let peer = of(conn);
         let ep = self.give_endpoint(address, conn, peer, options)?;
         self.connections
             .borrow_mut()

@@ -37,8 +37,7 @@ impl Worker {
             worker: address.uuid,
             conn,
         };
-        // The peer has had this one already, and it has failed: what went with it has failed too.
-        while self.links.has_failed(of(conn)) {
+        while self.is_spent(of(conn)) {
             conn = conn.wrapping_add(1);
         }
         let peer = of(conn);
@@ -47,6 +46,13 @@ impl Worker {
             .borrow_mut()
             .insert(address.uuid, conn.wrapping_add(1));
         Ok(ep)
+    }
+
+    /// The peer has made its endpoint of this number already, and their link, or our end of it, has failed:
+    /// no other takes its place on either side.
+    fn is_spent(&self, peer: Origin) -> bool {
+        let ours = || self.endpoint_of(peer).and_then(|ep| ep.failure());
+        self.links.has_failed(peer) || self.links.find(peer).is_some() && ours().is_some()
     }
 
     /// The same, but to this very worker: it does not lead back to itself. Two of them, in the order

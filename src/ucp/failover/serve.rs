@@ -209,9 +209,9 @@ impl Reliable {
             };
             if matches!(kept, Kept::Gone) {
                 // Its user has given it up. The peer waits for it in vain, as for all that a forced
-                // close leaves behind.
+                // close leaves behind, and is told when it says anything.
                 drop(link);
-                return self.lose(Error::Canceled);
+                return self.lose(Error::ConnectionReset);
             }
             let lanes: &[LaneId] = match posted.channel {
                 Channel::Ordered => &[first],

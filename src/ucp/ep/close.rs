@@ -42,12 +42,22 @@ impl Endpoint {
 
     /// The peer has closed its end and no user holds this one.
     pub fn drop_unowned(self: &Rc<Self>) {
-        if self.in_flight.get() == 0
-            && !self.is_blocked()
-            && self.order_so_far().is_none_or(|order| order.is_quiet())
-        {
+        if !self.is_idle() {
+            return;
+        }
+        // A receive that began meanwhile has introduced it once more, perhaps.
+        if self.failed.get().is_none() {
+            self.say_closed(wireup::Kind::Closed);
+        }
+        if self.is_idle() {
             self.worker.forget_endpoint(self);
         }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.in_flight.get() == 0
+            && !self.is_blocked()
+            && self.order_so_far().is_none_or(|order| order.is_quiet())
     }
 
     /// Users get their buffers back when their requests complete, so lanes have to leave them alone
@@ -83,10 +93,6 @@ impl Endpoint {
     /// Out of the worker's tables; the last reference drops the lanes.
     pub fn close_now(self: &Rc<Self>) {
         if self.failed.get().is_none() {
-            // Numbered messages are looked after until both ends have said this, the second one too.
-            if self.is_wired() && self.config().lanes.numbered {
-                self.set_announced(true);
-            }
             self.say_closed(wireup::Kind::Closed);
         }
         self.worker.forget_endpoint(self);

@@ -53,10 +53,12 @@ impl Endpoint {
     ) -> Result<Rc<Endpoint>> {
         worker.register_endpoint(true, |token| {
             let ep = Endpoint::bare(worker, conn, options, token, address.peer_name());
+            let had_link = worker.links.find(peer).is_some();
             let wired = ep.connect(address, peer, numbered)?;
-            // Each lane that numbers messages begins by telling who we are.
+            // Each lane that numbers messages begins by telling who we are. One that is there already has
+            // told of an end that has been closed since.
             let is_own = worker.uid() == address.uuid && conn == peer.conn;
-            let known = is_own || wired.config.lanes.numbered;
+            let known = is_own || wired.config.lanes.numbered && !had_link;
             ep.attach(peer, wired);
             ep.announced.set(known);
             Ok(Rc::new(ep))

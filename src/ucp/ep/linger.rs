@@ -46,7 +46,7 @@ impl Endpoint {
     /// The peer has introduced itself, once more perhaps: it relies on the end here, until it says that
     /// its own is closed.
     pub(in crate::ucp) fn peer_is_back(&self) {
-        self.set_announced(true);
+        self.set_relied_on();
         if self.is_by_sockaddr() {
             return;
         }
@@ -66,10 +66,6 @@ impl Endpoint {
     /// Something that kept it has ended.
     pub(super) fn gone_if_idle(self: &Rc<Self>) {
         if self.is_going() && !self.is_held() {
-            // A receive that began meanwhile has introduced it once more.
-            if self.in_flight.get() == 0 {
-                self.say_closed(Kind::Closed);
-            }
             self.drop_unowned();
         }
     }
@@ -77,10 +73,9 @@ impl Endpoint {
     /// The peer's end is closed; it waits to hear that this is known. No lane is made for that, and if
     /// there is no room now or the peer is gone, it has waited long enough one day.
     pub(in crate::ucp) fn say_heard(self: &Rc<Self>) {
-        // Numbered messages are looked after until both ends have said that they are closed; one that
-        // nobody holds is about to go.
+        // One that nobody holds is about to go, and says so.
         if self.config().lanes.numbered && !self.is_held() {
-            return self.say_last(self.word(Kind::Closed));
+            return self.say_closed(Kind::Closed);
         }
         if !self.is_blocked() && self.attempts().is_some_and(|lane| lane.proven().is_some()) {
             let _ = self.post(&self.word(Kind::Heard), false);

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::{Endpoint, Wired};
+use crate::ucp::failover::Reliable;
 use crate::ucp::proto::{Driven, Flight, Op, Stage, amo, rma, rndv};
 use crate::ucp::request::ReqRef;
 use crate::ucp::wire::{Writer, am, wireup};
@@ -201,7 +202,7 @@ impl Endpoint {
     /// Announces us and sends these messages, before what is queued.
     pub fn send_ahead(self: &Rc<Self>, messages: impl Iterator<Item = Message>) {
         let announcement = self.announcement();
-        self.announced.set(true);
+        self.set_relied_on();
         let all = core::iter::once(announcement).chain(messages);
         if self.is_blocked() {
             let all: Vec<Message> = all.collect();
@@ -226,9 +227,23 @@ impl Endpoint {
 
     /// Makes sure that the peer can answer: it gets our address, ahead of what needs an answer.
     pub fn announce(self: &Rc<Self>) {
-        if !self.announced.replace(true) {
+        if !self.announced.get() {
+            self.set_relied_on();
             self.send_message(self.announcement());
         }
+    }
+
+    /// The ends rely on each other: one has asked for the other, and both will say when they are closed.
+    pub(super) fn set_relied_on(&self) {
+        self.announced.set(true);
+        if let Some(link) = self.link() {
+            link.reopen();
+        }
+    }
+
+    /// What numbers the messages of the connection, if the peer's or these are.
+    fn link(&self) -> Option<Rc<Reliable>> {
+        self.worker.links.find(self.peer.get())
     }
 
     fn announcement(&self) -> Message {
@@ -277,8 +292,15 @@ impl Endpoint {
     /// Tells the peer, once, that this side of the connection is gone. If the lane has no room for
     /// that now, the endpoint lives on in the worker's queue until it has.
     pub(in crate::ucp) fn say_closed(self: &Rc<Self>, kind: wireup::Kind) {
-        if !self.is_wired() || !self.announced.replace(false) {
+        let link = self.link();
+        // Numbered messages are looked after until both ends have said this, the second one too.
+        let owed =
+            self.announced.replace(false) || link.as_ref().is_some_and(|link| link.owes_word());
+        if !self.is_wired() || !owed {
             return;
+        }
+        if let Some(link) = link {
+            link.say_closed();
         }
         self.say_last(self.word(kind));
     }

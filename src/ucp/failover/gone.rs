@@ -2,7 +2,8 @@
 //!
 //! Of those that have failed the peer may not know: its lanes may work again, or never have been lost. It
 //! is told when it speaks of one. Of those that have ended as both sides wished something may still come,
-//! by a connection that was slower than the others, and must not be taken for the beginning of another.
+//! by a connection that was slower than the others, and must not be taken for the beginning of another;
+//! or an end has been made again there, for which ours hasn't waited.
 
 use core::cell::RefCell;
 use std::collections::VecDeque;
@@ -26,21 +27,47 @@ pub struct Gone {
     told: Option<Instant>,
 }
 
-/// The last of those that have ended in good order: the peer's endpoint, and its link.
+impl Gone {
+    fn new(link: &Reliable) -> Gone {
+        Gone {
+            ways: link.rails.iter().map(|rail| rail.way.clone()).collect(),
+            told: None,
+        }
+    }
+
+    /// The ways by which the peer is told now; none if it was told a moment ago.
+    fn tell(&mut self) -> Vec<Way> {
+        let now = Instant::now();
+        if self.told.is_some_and(|told| now - told < TELL_EVERY) {
+            return Vec::new();
+        }
+        self.told = Some(now);
+        self.ways.clone()
+    }
+}
+
+/// The last of those that have ended in good order, by the peer's endpoint and its link.
 #[derive(Default)]
-pub struct Ended(RefCell<VecDeque<(Origin, u64)>>);
+pub struct Ended(RefCell<VecDeque<((Origin, u64), Gone)>>);
 
 impl Ended {
-    fn push(&self, peer: Origin, theirs: u64) {
+    fn push(&self, peer: Origin, theirs: u64, gone: Gone) {
         let mut all = self.0.borrow_mut();
         if all.len() >= MOST {
             all.pop_front();
         }
-        all.push_back((peer, theirs));
+        all.push_back(((peer, theirs), gone));
     }
 
     pub(super) fn contains(&self, peer: Origin, theirs: u64) -> bool {
-        self.0.borrow().contains(&(peer, theirs))
+        let all = self.0.borrow();
+        all.iter().any(|(link, _)| *link == (peer, theirs))
+    }
+
+    fn tell(&self, peer: Origin, theirs: u64) -> Option<Vec<Way>> {
+        let mut all = self.0.borrow_mut();
+        let found = all.iter_mut().find(|(link, _)| *link == (peer, theirs));
+        found.map(|(_, gone)| gone.tell())
     }
 }
 
@@ -48,40 +75,37 @@ impl Reliable {
     /// It ends as both sides wished.
     pub(super) fn remember_end(&self, worker: &Worker) {
         let theirs = self.pair.borrow().theirs();
-        worker.links.ended.push(self.peer, theirs);
+        worker.links.ended.push(self.peer, theirs, Gone::new(self));
     }
 
     /// What is to be remembered of it: the peer's endpoint has to go too, as soon as it is heard of.
     pub(super) fn remember(&self, worker: &Worker) {
-        let gone = Gone {
-            ways: self.rails.iter().map(|rail| rail.way.clone()).collect(),
-            told: None,
-        };
         let mut all = worker.links.gone.borrow_mut();
         if all.len() >= MOST
             && let Some(any) = all.keys().next().copied()
         {
             all.remove(&any);
         }
-        all.insert(self.peer, gone);
+        all.insert(self.peer, Gone::new(self));
     }
 }
 
 impl Worker {
     /// A message between links, of which ours isn't here. False if there never was one that is remembered.
     pub(super) fn speaks_of_gone(&self, origin: Origin, between: Between) -> bool {
-        let ways = {
-            let mut all = self.links.gone.borrow_mut();
-            let Some(gone) = all.get_mut(&origin) else {
-                return false;
-            };
-            let now = Instant::now();
-            if gone.told.is_some_and(|told| now - told < TELL_EVERY) {
-                return true;
-            }
-            gone.told = Some(now);
-            gone.ways.clone()
+        let failed = self
+            .links
+            .gone
+            .borrow_mut()
+            .get_mut(&origin)
+            .map(Gone::tell);
+        let ended = || self.links.ended.tell(origin, between.from.into());
+        let Some(ways) = failed.or_else(ended) else {
+            return false;
         };
+        if ways.is_empty() {
+            return true;
+        }
         let Between { from, to } = between;
         self.refuse(origin.worker, &ways, to.into(), from.into());
         true
@@ -90,7 +114,7 @@ impl Worker {
     /// Tells a peer that its link `theirs` leads to `ours`, which is gone; 0: that it went with one that is.
     /// By every way, since some may be dead.
     pub(super) fn refuse(&self, peer: u64, ways: &[Way], ours: u64, theirs: u64) {
-        crate::ucs_diag!("worker {peer:x} goes on with a link that has failed here: it is told");
+        crate::ucs_diag!("worker {peer:x} goes on with a link that is gone here: it is told");
         let header = wireup::Wireup {
             kind: wireup::Kind::Stale,
             origin: Origin {

@@ -174,6 +174,8 @@ pub struct Reliable {
     greeting: Cell<bool>,
     /// The peer has closed its end.
     peer_closed: Cell<bool>,
+    /// Ours has said that it is.
+    said_closed: Cell<bool>,
     lost: Cell<bool>,
     /// There is no lane, and others are tried for a while.
     forlorn: Cell<Option<Forlorn>>,
@@ -225,6 +227,7 @@ impl Reliable {
             watched: Cell::new(false),
             greeting: Cell::new(false),
             peer_closed: Cell::new(false),
+            said_closed: Cell::new(false),
             lost: Cell::new(false),
             forlorn: Cell::new(None),
             lonely: Cell::new(false),
@@ -253,6 +256,7 @@ impl Reliable {
 
     /// The endpoint that uses it now; the last one has been closed.
     pub fn adopt(&self, ep_token: u64) {
+        self.said_closed.set(false);
         self.ep_token.set(ep_token);
     }
 
@@ -268,6 +272,23 @@ impl Reliable {
     pub fn peer_has_closed(&self) {
         self.peer_closed.set(true);
         self.list();
+    }
+
+    /// Our end says that it is closed, or has failed.
+    pub fn say_closed(&self) {
+        self.said_closed.set(true);
+    }
+
+    /// Whether the peer has to hear yet that our end is closed, before it does without the link.
+    pub fn owes_word(&self) -> bool {
+        !self.said_closed.get()
+    }
+
+    /// One end relies on the other again, which is made if it is closed: both will say once more when
+    /// they are.
+    pub fn reopen(&self) {
+        self.said_closed.set(false);
+        self.peer_closed.set(false);
     }
 
     /// Both ends are closed; what is left is to hear that the peer has heard everything.

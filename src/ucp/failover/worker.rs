@@ -280,6 +280,12 @@ impl Worker {
         match self.links.find(message.origin) {
             Some(link) if link.is_of_pair(self, message.between) => link.on_link(self, &message),
             Some(_) => {}
+            // Who only acknowledges waits for nothing.
+            None if self
+                .links
+                .ended
+                .contains(message.origin, message.between.from.into())
+                && !message.say.wants_answer() => {}
             None => {
                 let known = self.speaks_of_gone(message.origin, message.between);
                 return known.then_some(());

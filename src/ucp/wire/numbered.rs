@@ -119,6 +119,13 @@ pub enum Say {
     Heard(LaneId),
 }
 
+impl Say {
+    /// Whether who says this waits for an answer.
+    pub fn wants_answer(&self) -> bool {
+        matches!(self, Say::Acks { want: true, .. } | Say::Down(_))
+    }
+}
+
 /// `LINK`: not numbered, and harmless when it is heard twice.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LinkMessage {

@@ -149,7 +149,7 @@ impl Worker {
         }
         let conn = self.answer_to(origin);
         let ep = Endpoint::create_for(&this, address, conn, origin, EpOptions::default())?;
-        ep.set_announced(true);
+        ep.peer_is_back();
         Ok(())
     }
 

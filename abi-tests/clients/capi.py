@@ -467,6 +467,11 @@ def tests():
                           smoke=mode == "peer")
     found += over_all("capi close_again", alone("close_again"))
     found += over_all("capi close_again, failover", alone("close_again", more={"UCX_FAILOVER_ENABLE": "y"}))
+    # Genuine UCX never ends some of these operations.
+    for what, arguments in (("", ["20", "5"]), (", with replies", ["20", "12", "replies"])):
+        found += over_all(f"capi closing_mix{what}", alone("closing_mix", arguments))
+        found += over_all(f"capi closing_mix{what}, long", alone("closing_mix", ["300", *arguments[1:]], limit=600), smoke=False)
+        found += over_all(f"capi closing_mix{what}, AddressSanitizer", by_asan("closing_mix", ["6", *arguments[1:]]), smoke=what == "")
     found.append(Test("capi bad_params", "tcp", body_for("bad_params", more={"UCX_HANDLE_ERRORS": "none"}, ways=ONE_WAY)))
     found.append(Test("capi clients_fail", "tcp", body_for("clients_fail", more={"UCX_HANDLE_ERRORS": "none"}, ways=ONE_WAY)))
     found.append(Test("capi clients_fail, exact", "tcp", alone("clients_fail", ["exact"])))

@@ -122,7 +122,6 @@ fn late_messages_are_dropped() {
                 pair.b.am(am::RNDV_DATA, &bytes);
                 let atp = Atp {
                     receiver_op: received.id(),
-                    origin: NOBODY,
                     offset: 0,
                     len: 300_000,
                     attempt: 1,

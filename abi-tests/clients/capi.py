@@ -466,6 +466,8 @@ def tests():
         found += over_all(f"capi both_close, {mode}, by worker address", alone("both_close", [mode, "address"], limit=400),
                           smoke=mode == "peer")
     found += over_all("capi close_again", alone("close_again"))
+    found += over_all("capi am_closed", alone("am_closed"))
+    found += over_all("capi am_closed, failover", alone("am_closed", more={"UCX_FAILOVER_ENABLE": "y"}))
     found += over_all("capi close_again, failover", alone("close_again", more={"UCX_FAILOVER_ENABLE": "y"}))
     found.append(Test("capi bad_params", "tcp", body_for("bad_params", more={"UCX_HANDLE_ERRORS": "none"}, ways=ONE_WAY)))
     found.append(Test("capi clients_fail", "tcp", body_for("clients_fail", more={"UCX_HANDLE_ERRORS": "none"}, ways=ONE_WAY)))

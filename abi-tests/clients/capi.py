@@ -399,6 +399,7 @@ def tests():
     found.append(Test("capi threads", "sm", body_for("threads", ["60"])))
     # Genuine UCX takes long over tcp.
     found += [Test("capi threads", tls, alone("threads", ["150"])) for tls in ("tcp", "both")]
+    found.append(Test("capi free_threads", "sm", body_for("free_threads", ways=ONE_WAY)))
     found += over_all("capi threads, long", alone("threads", ["3000"]), smoke=False)
     # Genuine UCX makes no endpoint with error handling over shared memory alone.
     found.append(Test("capi together", "tcp", body_for("together", ["60"], ways=ONE_WAY)))

@@ -1,5 +1,6 @@
 /* What closing by flush says of an endpoint that has failed, or fails meanwhile: the failure. At once and as a request,
- * with and without error handling, after the error handler, inside it, and before anybody knows. */
+ * with and without error handling, after the error handler, inside it, and before anybody knows. And what receives
+ * say that come too late, after a close by force. */
 #include "inside.h"
 #include "pair.h"
 #include <arpa/inet.h>
@@ -155,10 +156,49 @@ static void clients(void)
     pair_close();
 }
 
+/* ---- large messages that are received when the endpoint that they came to is closed ---------------- */
+
+static void *kept;
+static ucs_status_t keep(void *arg, const void *h, size_t hl, void *data, size_t len, const ucp_am_recv_param_t *p)
+{
+    HOLDS(p->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV);
+    kept = data;
+    return UCS_INPROGRESS;
+}
+
+static void too_late(void)
+{
+    enum { LARGE = 8 << 20 };
+    static char out[LARGE], in[LARGE];
+    static const ucp_request_param_t force = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = UCP_EP_CLOSE_FLAG_FORCE};
+    const ucp_am_handler_param_t h = {.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB, .id = 1, .cb = keep};
+    ucp_tag_recv_info_t info;
+    ucp_tag_message_h probed;
+    handled(1);
+    pair_open(0);
+    MUST(ucp_worker_set_am_recv_handler(B.w, &h));
+    still_works();
+    ucs_status_ptr_t sent[] = {ucp_tag_send_nbx(A.ep, out, LARGE, 1, &plain), ucp_tag_send_nbx(A.ep, out, LARGE, 2, &plain),
+                               ucp_am_send_nbx(A.ep, 1, NULL, 0, out, LARGE, &plain)};
+    UNTIL(kept && ucp_tag_probe_nb(B.w, 1, ALL, 0, &info) && (probed = ucp_tag_probe_nb(B.w, 2, ALL, 1, &info)));
+    MUST(finished(ucp_ep_close_nbx(B.ep, &force)));
+    B.ep = NULL;
+    printf("too late: %s", name(finished(ucp_tag_recv_nbx(B.w, in, LARGE, 1, ALL, &plain))));
+    printf(", probed: %s", name(finished(ucp_tag_msg_recv_nbx(B.w, in, LARGE, probed, &plain))));
+    printf(", by active message: %s\n", name(finished(ucp_am_recv_data_nbx(B.w, kept, in, LARGE, &plain))));
+    MUST(finished(ucp_ep_close_nbx(A.ep, &force)));
+    for (int i = 0; i < 3; i++) HOLDS(finished(sent[i]) < 0);
+    A.ep = NULL;
+    pair_close();
+}
+
 int main(void)
 {
+    features |= UCP_FEATURE_AM;
     for (in_handler = 0; in_handler < 2; in_handler++) killed("a peer that is killed");
     in_handler = 0;
     clients();
+    told = 0;
+    too_late();
     return finish();
 }

@@ -399,6 +399,7 @@ def tests():
     found.append(Test("capi threads", "sm", body_for("threads", ["60"])))
     # Genuine UCX takes long over tcp.
     found += [Test("capi threads", tls, alone("threads", ["150"])) for tls in ("tcp", "both")]
+    found.append(Test("capi free_threads", "sm", body_for("free_threads", ways=ONE_WAY)))
     found += over_all("capi threads, long", alone("threads", ["3000"]), smoke=False)
     # Genuine UCX makes no endpoint with error handling over shared memory alone.
     found.append(Test("capi together", "tcp", body_for("together", ["60"], ways=ONE_WAY)))
@@ -466,6 +467,10 @@ def tests():
         found += over_all(f"capi both_close, {mode}, by worker address", alone("both_close", [mode, "address"], limit=400),
                           smoke=mode == "peer")
     found += over_all("capi close_again", alone("close_again"))
+    # Genuine UCX never ends some of these flushes.
+    found += [Test("capi close_inside", tls, alone("close_inside")) for tls in ("tcp", "both")]
+    found += over_all("capi am_closed", alone("am_closed"))
+    found += over_all("capi am_closed, failover", alone("am_closed", more={"UCX_FAILOVER_ENABLE": "y"}))
     found += over_all("capi close_again, failover", alone("close_again", more={"UCX_FAILOVER_ENABLE": "y"}))
     # Genuine UCX never ends some of these operations.
     for what, arguments in (("", ["20", "5"]), (", with replies", ["20", "12", "replies"])):

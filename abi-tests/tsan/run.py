@@ -22,7 +22,7 @@ OUT = ROOT / "target" / "tsan"
 TRIPLE = "x86_64-unknown-linux-gnu"
 LIMIT = 300
 # Program, arguments, transports.
-PROGRAMS = [("threads", ["60", "warm"], ("sm", "tcp")), ("wakeup", ["300"], ("sm", "tcp")),
+PROGRAMS = [("threads", ["60", "warm"], ("sm", "tcp")), ("free_threads", ["2000"], ("sm",)), ("wakeup", ["300"], ("sm", "tcp")),
             ("together", ["60"], ("tcp",)), ("together", ["60", "sm"], ("sm",))]
 
 

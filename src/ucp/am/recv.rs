@@ -1,10 +1,12 @@
 //! Arriving active messages, and data received later.
 
 use core::ffi::c_void;
+use std::rc::Rc;
 
 use super::desc::{DataBuf, Kind};
 use super::{Assembly, Handler, HandlerFn, HandlerKind, RecvParam};
 use crate::ucp::dt::RecvBuf;
+use crate::ucp::ep::Endpoint;
 use crate::ucp::proto::rndv::{self, ranges::Ranges};
 use crate::ucp::request::TagInfo;
 use crate::ucp::wire::amsg::{First, Head, Only};
@@ -22,7 +24,7 @@ const OLD_FLAG_DATA: u32 = 1;
 
 /// A message as a handler gets it.
 struct Incoming<'a> {
-    reply_to: Option<Origin>,
+    reply_ep: Option<Rc<Endpoint>>,
     header: &'a [u8],
     data: *mut c_void,
     len: usize,
@@ -38,20 +40,33 @@ fn handler_of(worker: &Worker, id: u16) -> Option<Handler> {
     handler
 }
 
+/// The endpoint for a handler to answer on, if that was promised to the sender.
+///
+/// # Errors
+/// `Canceled` if it was, and the user has closed that endpoint: such a message is dropped, as in UCX.
+fn reply_ep(worker: &Worker, promised: Option<Origin>) -> Result<Option<Rc<Endpoint>>> {
+    let Some(origin) = promised else {
+        return Ok(None);
+    };
+    let ep = worker.endpoint_of(origin);
+    let Some(ep) = ep.filter(|ep| !ep.is_given_back()) else {
+        let name = worker.name_of(origin);
+        crate::ucs_diag!(
+            "{name}: dropped an active message, the endpoint to answer it on is closed"
+        );
+        return Err(Error::Canceled);
+    };
+    ep.lend();
+    Ok(Some(ep))
+}
+
 /// Calls the user.
-fn call(worker: &Worker, handler: Handler, message: &Incoming<'_>) -> Status {
-    let ep = message
-        .reply_to
-        .and_then(|origin| worker.endpoint_of(origin))
-        .filter(|ep| !ep.is_given_back());
-    let (reply_ep, attr) = match &ep {
-        Some(ep) => {
-            ep.lend();
-            (
-                std::rc::Rc::as_ptr(ep).cast_mut().cast(),
-                message.attr | ATTR_REPLY_EP,
-            )
-        }
+fn call(handler: Handler, message: &Incoming<'_>) -> Status {
+    let (reply_ep, attr) = match &message.reply_ep {
+        Some(ep) => (
+            Rc::as_ptr(ep).cast_mut().cast(),
+            message.attr | ATTR_REPLY_EP,
+        ),
         None => (core::ptr::null_mut(), message.attr),
     };
     let param = RecvParam {
@@ -102,7 +117,10 @@ fn call_with_block(
     block: DataBuf,
 ) {
     let len = block.len();
-    let Some((status, block)) = lend(worker, handler, header, reply_to, block, ATTR_DATA) else {
+    let Ok(reply_ep) = reply_ep(worker, reply_to) else {
+        return;
+    };
+    let Some((status, block)) = lend(handler, header, reply_ep, block, ATTR_DATA) else {
         return;
     };
     // A receive or a release inside the handler has used it; else it is kept, or not wanted.
@@ -115,10 +133,9 @@ fn call_with_block(
 
 /// Calls the user with a block, which comes back with what the handler returned.
 fn lend(
-    worker: &Worker,
     handler: Handler,
     header: &[u8],
-    reply_to: Option<Origin>,
+    reply_ep: Option<Rc<Endpoint>>,
     block: DataBuf,
     attr: u64,
 ) -> Option<(Status, DataBuf)> {
@@ -126,13 +143,13 @@ fn lend(
     block.set_in_handler(true);
     let data = block.into_raw();
     let message = Incoming {
-        reply_to,
+        reply_ep,
         header,
         data,
         len,
         attr,
     };
-    let status = call(worker, handler, &message);
+    let status = call(handler, &message);
     // SAFETY: given to the user above; a receive or release inside the handler has left it.
     let block = unsafe { DataBuf::from_raw(data) }?;
     block.set_in_handler(false);
@@ -151,14 +168,17 @@ pub fn on_only(worker: &Worker, bytes: &[u8]) -> Option<()> {
     if let (None, HandlerKind::New(f)) = (only.origin, handler.kind) {
         return deliver_in_place(f, handler.arg, &only);
     }
+    let Ok(reply_ep) = reply_ep(worker, only.origin) else {
+        return Some(());
+    };
     let message = Incoming {
-        reply_to: only.origin,
+        reply_ep,
         header: only.header,
         data: only.data.as_ptr().cast_mut().cast(),
         len: only.data.len(),
         attr: 0,
     };
-    if call(worker, handler, &message) == Status::INPROGRESS {
+    if call(handler, &message) == Status::INPROGRESS {
         kept_in_vain();
     }
     Some(())
@@ -288,9 +308,15 @@ pub fn on_rts(worker: &Worker, bytes: &[u8]) -> Option<()> {
         refuse(worker, &rts, Error::InvalidParam.into());
         return Some(());
     }
+    let reply_ep = match reply_ep(worker, head.reply.then_some(rts.identity.origin)) {
+        Ok(reply_ep) => reply_ep,
+        Err(error) => {
+            refuse(worker, &rts, error.into());
+            return Some(());
+        }
+    };
     let block = DataBuf::new(len, Kind::Rndv(Box::new(rts.clone())), 1).ok()?;
-    let reply_to = head.reply.then_some(rts.identity.origin);
-    let (status, block) = lend(worker, handler, header, reply_to, block, ATTR_RNDV)?;
+    let (status, block) = lend(handler, header, reply_ep, block, ATTR_RNDV)?;
     if block.is_used() {
         // The receive has all it needs.
         return Some(());

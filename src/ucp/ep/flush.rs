@@ -123,12 +123,22 @@ impl Endpoint {
             return self.gone_if_idle();
         }
         let waiting = self.rare().flushes.borrow().clone();
+        // The callback of one may end others.
+        let mut called = false;
         for req in waiting {
-            step(self, req, number, Ok(()));
+            if !called || self.still_waits(req) {
+                called |= step(self, req, number, Ok(()));
+            }
         }
         if number & OF_PEER != 0 {
             self.part();
         }
+    }
+
+    /// It has not ended meanwhile.
+    fn still_waits(&self, req: ReqRef) -> bool {
+        self.flushes()
+            .is_some_and(|all| all.borrow().contains(&req))
     }
 
     /// `ucp_ep_flush_nbx`.
@@ -284,7 +294,9 @@ impl Endpoint {
             flushes.iter().copied().filter(|req| closes(*req)).collect()
         };
         for req in closing {
-            self.flush_answered(req, Ok(()));
+            if self.still_waits(req) {
+                self.flush_answered(req, Ok(()));
+            }
         }
         self.ask_again();
     }
@@ -338,12 +350,13 @@ fn is_flush(req: ReqRef, is_so: impl FnOnce(&Flush) -> bool) -> bool {
 }
 
 /// Something that a flush may wait for has happened: an operation's end, by its number, or (0)
-/// something of the flush's own.
-fn step(ep: &Rc<Endpoint>, req: ReqRef, number: u64, result: Result<()>) {
+/// something of the flush's own. True if that was the last: the flush has ended.
+fn step(ep: &Rc<Endpoint>, req: ReqRef, number: u64, result: Result<()>) -> bool {
     match req.take_op() {
         Op::Flush(mut flush) => {
             if !flush.waits_for(number) || !flush.count(result) {
-                return req.set_op(Op::Flush(flush));
+                req.set_op(Op::Flush(flush));
+                return false;
             }
             let ask = flush.asked.is_none()
                 && flush.result.is_ok()
@@ -352,7 +365,8 @@ fn step(ep: &Rc<Endpoint>, req: ReqRef, number: u64, result: Result<()>) {
             if ask {
                 flush.remaining = 1;
                 flush.asked = Some(ep.ask_flush(req.id()));
-                return req.set_op(Op::Flush(flush));
+                req.set_op(Op::Flush(flush));
+                return false;
             }
             if let Some(flushes) = ep.flushes() {
                 flushes.borrow_mut().retain(|other| *other != req);
@@ -360,7 +374,11 @@ fn step(ep: &Rc<Endpoint>, req: ReqRef, number: u64, result: Result<()>) {
             let (then, result) = (flush.then, flush.result);
             drop(flush);
             ep.end_flush(req, then, result);
+            true
         }
-        other => req.set_op(other),
+        other => {
+            req.set_op(other);
+            false
+        }
     }
 }

@@ -111,8 +111,15 @@ impl Queue {
         self.with(VecDeque::pop_front)?
     }
 
-    fn take(&self) -> VecDeque<Pending> {
-        self.items.take().map(|items| items.0).unwrap_or_default()
+    /// The first operation, whatever else is before it.
+    fn pop_op(&self) -> Option<ReqRef> {
+        self.with(|items| {
+            let at = items.iter().position(|p| matches!(p, Pending::Op(_)))?;
+            match items.remove(at)? {
+                Pending::Op(req) => Some(req),
+                Pending::Control(_) => None,
+            }
+        })?
     }
 
     /// It is empty.
@@ -368,9 +375,10 @@ impl Endpoint {
     }
 
     /// Ends what waits. Flushes are left to [`Endpoint::end_flushes`], which tells whom they are for.
+    /// A callback may close the endpoint, which ends the others and leaves a last word.
     pub(super) fn end_pending(self: &Rc<Self>, error: Error) {
-        for pending in self.pending.take() {
-            let Pending::Op(req) = pending else { continue };
+        self.pending.retain(|p| matches!(p, Pending::Op(_)));
+        while let Some(req) = self.pending.pop_op() {
             match req.take_op() {
                 op @ Op::Flush(_) => req.set_op(op),
                 op => {

@@ -74,7 +74,7 @@ fn receive_when(worker: &Worker, req: ReqRef, buf: RecvBuf, rts: &Rts, at_once: 
     let Some(ep) = worker.endpoint_of(rts.identity.origin) else {
         crate::ucs_diag!("rendezvous from an endpoint that is gone or was never announced");
         drop(buf);
-        return worker.finish(req, Err(Error::Unreachable));
+        return worker.finish(req, Err(Error::Canceled));
     };
     let over = ep.receives_no_more().then_some(Error::ConnectionReset);
     if let Some(error) = ep.failure().or(over) {

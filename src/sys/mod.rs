@@ -21,6 +21,7 @@ pub mod process;
 pub mod shm;
 pub mod sockbuf;
 pub mod stdio;
+pub mod strcopy;
 pub mod vmcopy;
 
 pub mod epoll;

@@ -6,6 +6,8 @@
 
 use core::ptr;
 
+use super::strcopy;
+
 /// `len` bytes of the caller's memory at `ptr`.
 #[derive(Clone, Copy, Debug)]
 pub struct UserMem {
@@ -110,7 +112,7 @@ pub unsafe fn copy(src: *const u8, dst: *mut u8, len: usize) {
     // SAFETY: forwarded to the caller; the length suits each branch.
     unsafe {
         if len > 16 {
-            ptr::copy(src, dst, len);
+            strcopy::copy(src, dst, len);
         } else if len >= 8 {
             two::<u64>(src, dst, len);
         } else if len >= 4 {

@@ -166,6 +166,7 @@ impl Context {
         components: &'static [&'static dyn Component],
     ) -> Result<Arc<Context>> {
         check::usable(&config)?;
+        crate::ucs::arch::use_copy_bounds();
         let found = resources::discover(components, &config)?;
         for rsc in &found.resources {
             check::usable_by(&config, rsc.tl_name())?;

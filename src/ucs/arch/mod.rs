@@ -1,10 +1,12 @@
 //! The processor: who made it, which model it is, its caches and its clock.
 
 mod clock;
+mod copies;
 
 use std::sync::OnceLock;
 
 pub use clock::{Clock, clock, now};
+pub use copies::{copy_bounds, use_copy_bounds};
 
 use crate::sys::cpu::cpuid;
 

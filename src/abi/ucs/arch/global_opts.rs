@@ -9,15 +9,13 @@ pub unsafe extern "C" fn ucs_arch_print_memcpy_limits(config: *mut ucs_arch_glob
     let _ = config;
     let size = crate::ucs::config::format_size;
     let settings = crate::ucs::config::Config::global();
-    let limit = |name| match settings.size_auto(name) {
-        Some(set) => size(set),
-        None => "inf".to_owned(),
-    };
+    let (min, max) = crate::ucs::arch::copy_bounds(settings);
+    let around = settings.size_auto("NT_BUFFER_TRANSFER_MIN");
     crate::sys::stdio::print(&format!(
         "# Using built-in memcpy() for size {}..{}\n# Using nt-buffer-transfer for sizes from {}\n\
          # Using nt-destination-hint for sizes from inf\n",
-        limit("BUILTIN_MEMCPY_MIN"),
-        limit("BUILTIN_MEMCPY_MAX"),
-        limit("NT_BUFFER_TRANSFER_MIN"),
+        size(min),
+        size(max),
+        around.map_or("inf".to_owned(), size),
     ));
 }

@@ -1,11 +1,10 @@
 /* Endpoints and listeners asked for with parameters that make no sense, or little: what each says. Every case has
  * a process of its own, since genuine UCX crashes in some. */
-#include "capi.h"
+#include "cases.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 
 static ucp_listener_h listener;
 static ucp_conn_request_h asked;
@@ -386,24 +385,15 @@ static int run(int which)
     return n;
 }
 
+static void apart(int i)
+{
+    signal(SIGSEGV, SIG_DFL);
+    open_both();
+    run(i);
+}
+
 int main(int argc, char **argv)
 {
-    int last = run(-1);
-    for (int i = 0; i < last; i++) {
-        int st;
-        fflush(NULL);
-        pid_t pid = fork();
-        HOLDS(pid >= 0);
-        if (pid == 0) {
-            alarm(40);
-            signal(SIGSEGV, SIG_DFL);
-            open_both();
-            run(i);
-            fflush(stdout);
-            _exit(0);
-        }
-        HOLDS(waitpid(pid, &st, 0) == pid);
-        if (!WIFEXITED(st)) printf("case %d: %s\n", i, WTERMSIG(st) == SIGALRM ? "hangs" : "crashes");
-    }
+    each_apart(run(-1), 40, apart);
     return finish();
 }

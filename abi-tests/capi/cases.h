@@ -3,6 +3,7 @@
 #ifndef CASES_H
 #define CASES_H
 #include "capi.h"
+#include <signal.h>
 #include <sys/wait.h>
 
 /* Cases that went wrong. */
@@ -29,5 +30,24 @@ static void check(const char *what, ucs_status_t (*f)(void), ucs_status_t want)
     ucs_status_t s = (ucs_status_t)(int8_t)WEXITSTATUS(st);
     wrong += s != want;
     printf("%s %s: %s\n", s == want ? "ok" : "WRONG", what, name(s));
+}
+
+/* Runs `f` with each number below `n` in a child, for at most `limit` seconds. A line for each that doesn't end by itself. */
+static void each_apart(int n, unsigned limit, void (*f)(int))
+{
+    for (int i = 0; i < n; i++) {
+        int st;
+        fflush(NULL);
+        pid_t pid = fork();
+        HOLDS(pid >= 0);
+        if (pid == 0) {
+            alarm(limit);
+            f(i);
+            fflush(stdout);
+            _exit(0);
+        }
+        HOLDS(waitpid(pid, &st, 0) == pid);
+        if (!WIFEXITED(st)) printf("case %d: %s\n", i, WTERMSIG(st) == SIGALRM ? "hangs" : "crashes");
+    }
 }
 #endif

@@ -1,12 +1,11 @@
 /* What a client is told whose connection doesn't come about, or ends before it was of use: the status that its error
  * handler gets, that of a message posted before, that of the close; and what the server's side is told.
  * usage: clients_fail [exact: statuses that are chance on genuine UCX, and what makes it crash] */
-#include "capi.h"
+#include "cases.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 static ucp_conn_request_h asked[4];
 static int told[2], requests;
@@ -339,27 +338,21 @@ static int run(int of)
     return n;
 }
 
+static int last;
+
+static void apart(int i)
+{
+    if (i < last - 3 - 2 * exact) {
+        open_side(&A);
+        open_side(&B);
+    }
+    run(i);
+}
+
 int main(int argc, char **argv)
 {
     exact = argc > 1;
-    int last = run(-1);
-    for (int i = 0; i < last; i++) {
-        int st;
-        fflush(NULL);
-        pid_t pid = fork();
-        HOLDS(pid >= 0);
-        if (pid == 0) {
-            alarm(60);
-            if (i < last - 3 - 2 * exact) {
-                open_side(&A);
-                open_side(&B);
-            }
-            run(i);
-            fflush(stdout);
-            _exit(0);
-        }
-        HOLDS(waitpid(pid, &st, 0) == pid);
-        if (!WIFEXITED(st)) printf("case %d: %s\n", i, WTERMSIG(st) == SIGALRM ? "hangs" : "crashes");
-    }
+    last = run(-1);
+    each_apart(last, 60, apart);
     return finish();
 }

@@ -231,10 +231,11 @@ impl ReqRef {
         } else {
             "send"
         };
-        format!(
-            "{kind}, {}",
-            Error::from_code(self.status().0).map_or("ok", Error::text)
-        )
+        let state = match self.status() {
+            Status::INPROGRESS => "in progress",
+            status => Error::from_code(status.0).map_or("ok", Error::text),
+        };
+        format!("{kind}, {state}")
     }
 
     /// What came; of no meaning before.

@@ -9,8 +9,9 @@ use crate::ucp::context::{Context, ContextParams, Features};
 use crate::ucp::ep::{Endpoint, EpOptions, ErrorMode};
 use crate::ucp::replay::{Arrived, Channel, LaneDown, LaneId, Posted};
 use crate::ucp::wire::numbered::{Between, LinkMessage, Numbered, Say};
+use crate::ucp::wire::wireup::Lane;
 use crate::ucp::wire::{Writer, am};
-use crate::ucp::worker::{Worker, WorkerParams};
+use crate::ucp::worker::{ReqOptions, Worker, WorkerParams};
 use crate::ucs::config::Config;
 use crate::ucs::status::Error;
 use crate::uct::{Events, Place};
@@ -217,4 +218,57 @@ fn what_comes_twice_is_dropped_and_counted() {
     ] {
         assert!(text.contains(&format!("\n      {name}: 0\n")), "{text}");
     }
+}
+
+/// What opened another lane of a link, by a connection that was slow, comes after both ends have been
+/// closed: no endpoint is made for it.
+#[test]
+fn a_lane_that_comes_after_the_end_of_its_link_opens_nothing() {
+    let two = Two::new();
+    let (origin, theirs) = (two.link.peer, u64::from(two.theirs()));
+    let Two { a, _b, link, eps } = two;
+    for ep in &eps {
+        assert!(ep.close(&ReqOptions::default(), false).is_ok());
+    }
+    let end = Instant::now() + Duration::from_secs(30);
+    while !link.lost.get() {
+        a.progress();
+        _b.progress();
+        assert!(Instant::now() < end, "the link doesn't end");
+    }
+    let bytes = _b.address();
+    let address = address::decode(&bytes).expect("an address");
+    let open = |lane: u8, link: u64| {
+        let id = LaneId { lane, epoch: 1 };
+        assert!(
+            a.on_lane(origin, &address, Lane { id, link, to: 0 })
+                .is_some()
+        );
+    };
+    open(1, theirs);
+    assert!(a.endpoint_of(origin).is_none() && a.links.find(origin).is_none());
+    assert!(!a.links.has_failed(origin));
+    // A later one begins something new.
+    open(0, theirs + 1);
+    assert!(a.endpoint_of(origin).is_some());
+}
+
+/// The link of the number that comes next has failed, before the user here made an endpoint of it: that
+/// gets another number, as the peer's next one does.
+#[test]
+fn the_number_of_a_link_that_has_failed_is_given_to_nobody() {
+    let (a, b) = (worker(), worker());
+    let first = connect(&b, &a);
+    let end = Instant::now() + Duration::from_secs(30);
+    let link = loop {
+        if let Some(link) = a.links.find(first.origin()) {
+            break link;
+        }
+        a.progress();
+        b.progress();
+        assert!(Instant::now() < end, "they don't meet");
+    };
+    link.lose(Error::ConnectionReset);
+    assert!(a.links.has_failed(first.origin()));
+    assert_eq!(connect(&a, &b).origin().conn, first.origin().conn + 1);
 }

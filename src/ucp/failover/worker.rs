@@ -301,6 +301,10 @@ impl Worker {
         address: &WorkerAddress<'_>,
         lane: Lane,
     ) -> Option<()> {
+        if lane.to == NO_LINK && self.links.ended.contains(origin, lane.link) {
+            crate::ucs_diag!("a lane of link {}, which has ended, comes late", lane.link);
+            return Some(());
+        }
         let Some(link) = self.links.find(origin) else {
             return self.first_lane(origin, address, lane);
         };
@@ -330,10 +334,6 @@ impl Worker {
     fn first_lane(&self, origin: Origin, address: &WorkerAddress<'_>, lane: Lane) -> Option<()> {
         if lane.to != NO_LINK || self.links.has_failed(origin) {
             self.refuse_lane(origin, address, lane.to, lane.link);
-            return Some(());
-        }
-        if self.links.ended.contains(origin, lane.link) {
-            crate::ucs_diag!("a lane of link {}, which has ended, comes late", lane.link);
             return Some(());
         }
         self.links.answers.set(Some((origin, lane.link)));

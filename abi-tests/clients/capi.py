@@ -467,6 +467,8 @@ def tests():
         found += over_all(f"capi both_close, {mode}, by worker address", alone("both_close", [mode, "address"], limit=400),
                           smoke=mode == "peer")
     found += over_all("capi close_again", alone("close_again"))
+    for tls in ("tcp", "both"):
+        found.append(Test("capi early_close", tls, alone("early_close", more={"UCX_RNDV_THRESH": "inf"})))
     # Genuine UCX never ends some of these flushes.
     found += [Test("capi close_inside", tls, alone("close_inside")) for tls in ("tcp", "both")]
     found += over_all("capi am_closed", alone("am_closed"))

@@ -147,6 +147,15 @@ impl Endpoint {
         }
     }
 
+    /// A connection by socket address has come to nothing. The peer's worker may live all the same, and
+    /// have parts of messages.
+    pub(in crate::ucp) fn come_to_nothing(self: &Rc<Self>, error: Error) {
+        match self.is_wired() && self.awaits_peer() {
+            true => self.fail_with_peer(error),
+            false => self.fail(error),
+        }
+    }
+
     /// The second half of [`Endpoint::fail`].
     pub fn end_failed(self: &Rc<Self>) {
         let Some(error) = self.failed.get() else {

@@ -218,7 +218,7 @@ impl Worker {
             _ => {}
         }
         if let (Some(ep), false) = (ep, knows.get()) {
-            ep.fail(Error::ConnectionReset);
+            ep.come_to_nothing(Error::ConnectionReset);
         }
         false
     }
@@ -247,7 +247,7 @@ impl Worker {
 
     fn connect_failed(&self, token: u64, error: Error) {
         if let Some(ep) = self.endpoint_by_token(token) {
-            ep.fail(error);
+            ep.come_to_nothing(error);
         }
     }
 }

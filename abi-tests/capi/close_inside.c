@@ -1,5 +1,6 @@
 /* An endpoint that fails, and is closed by force in the callback of one of the operations that end with it, while others
- * wait behind that one: each ends once, and each request is free once.
+ * wait behind that one: each ends once, and each request is free once. A receive that is posted in the callback of one that
+ * the end of the connection ends, and meets a message of the same peer's, ends as well.
  * usage: close_inside */
 #include "capi.h"
 #include <arpa/inet.h>
@@ -69,6 +70,50 @@ static int all_differ(void)
     return 1;
 }
 
+/* ---- receives in callbacks -------------------------------------------------------------------------- */
+
+enum { MORE_THAN_SOCKETS_HOLD = 64 << 20 };
+static char huge[2][MORE_THAN_SOCKETS_HOLD];
+static ucs_status_ptr_t second;
+static int first_ended;
+
+static void on_first(void *request, ucs_status_t status, const ucp_tag_recv_info_t *info, void *arg)
+{
+    first_ended++;
+    second = ucp_tag_recv_nbx(A.w, in[1], SIZE, 2, ALL, &plain);
+    ucp_request_free(request);
+}
+
+/* A client that has closed before the server accepts it, and waits for its notice, receives what it sends. */
+static void receive_inside(const struct sockaddr_in *at)
+{
+    ucp_request_param_t first = {.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK, .cb.recv = on_first};
+    ucp_tag_recv_info_t info;
+    ucp_ep_params_t p = {.field_mask = UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER | UCP_EP_PARAM_FIELD_SOCK_ADDR | UCP_EP_PARAM_FIELD_FLAGS,
+                         .err_mode = UCP_ERR_HANDLING_MODE_PEER, .err_handler.cb = on_error, .flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER,
+                         .sockaddr = {(const struct sockaddr *)at, sizeof *at}};
+    MUST(ucp_ep_create(A.w, &p, &A.ep));
+    closing = ucp_ep_close_nbx(A.ep, &plain);
+    UNTIL(asked);
+    p.field_mask = UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER | UCP_EP_PARAM_FIELD_CONN_REQUEST;
+    p.conn_request = asked;
+    asked = NULL;
+    MUST(ucp_ep_create(B.w, &p, &B.ep));
+    ucs_status_ptr_t s[] = {ucp_tag_send_nbx(B.ep, huge[0], sizeof huge[0], 1, &plain), ucp_tag_send_nbx(B.ep, out, SIZE, 2, &plain)};
+    for (double end = now() + 1; !ucp_tag_probe_nb(A.w, 2, ALL, 0, &info) && now() < end;) progress();
+    ucs_status_ptr_t r = ucp_tag_recv_nbx(A.w, huge[1], sizeof huge[1], 1, ALL, &first);
+    if (!UCS_PTR_IS_PTR(r)) first_ended++;
+    let_it_arrive();
+    if (!first_ended) ucp_request_cancel(A.w, r); /* no message has come */
+    UNTIL(first_ended);
+    finished(second);
+    for (int i = 0; i < 2; i++) finished(s[i]);
+    MUST(finished(closing));
+    finished(ucp_ep_close_nbx(B.ep, &plain));
+    A.ep = B.ep = NULL;
+    printf("a receive in the callback of a receive that the close has ended: ends\n");
+}
+
 int main(void)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -77,6 +122,14 @@ int main(void)
     ucp_listener_attr_t attr = {.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR};
     ucp_listener_h l;
     features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM;
+    open_side(&A);
+    open_side(&B);
+    MUST(ucp_listener_create(B.w, &p, &l));
+    MUST(ucp_listener_query(l, &attr));
+    at.sin_port = ((struct sockaddr_in *)&attr.sockaddr)->sin_port;
+    receive_inside(&at);
+    ucp_listener_destroy(l);
+    pair_close();
     for (held = 0; held < 2; held++)
         for (closer = 0; closer < KINDS; closer++) {
             ucp_ep_params_t e = {.field_mask = UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER | UCP_EP_PARAM_FIELD_SOCK_ADDR | UCP_EP_PARAM_FIELD_FLAGS,

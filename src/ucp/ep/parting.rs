@@ -236,6 +236,8 @@ impl Endpoint {
     /// the close, in good order.
     pub(in crate::ucp) fn end_with_peer(self: &Rc<Self>) {
         let error = Error::ConnectionReset;
+        // A callback may post a receive that meets one more message of the peer's.
+        self.set_parting(|parting| parting.over = true);
         self.let_go();
         self.end_pending(error);
         self.fail_held(error);

@@ -34,12 +34,6 @@ impl Endpoint {
         self.flush_and_close(options)
     }
 
-    /// Says a last word, and is no more when that has gone.
-    pub(in crate::ucp) fn say_and_go(self: &Rc<Self>, kind: wireup::Kind) {
-        self.say_closed(kind);
-        self.go();
-    }
-
     /// The peer has closed its end and no user holds this one.
     pub fn drop_unowned(self: &Rc<Self>) {
         if !self.is_idle() {

@@ -11,6 +11,7 @@ pub use crate::ucp::proto::verdict::ErrorMode;
 use crate::ucp::proto::verdict::{Standing, Verdict, verdict};
 use crate::ucp::wire::wireup;
 use crate::ucs::status::{Error, Result, Status};
+use crate::uct;
 
 /// `ucp_err_handler_cb_t`: user's argument, endpoint, status.
 pub type ErrorCb = unsafe extern "C" fn(*mut c_void, *mut c_void, Status);
@@ -35,10 +36,14 @@ impl Endpoint {
         verdict(error, standing)
     }
 
-    /// Asks the lane that was chosen for it whether the peer is alive.
+    /// The lane that was chosen to ask whether the peer is alive.
+    fn keepalive_lane(&self) -> Option<&dyn uct::Ep> {
+        self.lane_at(self.config().lanes.keepalive.unwrap_or_default())
+    }
+
+    /// Asks that lane.
     pub fn check_peer(&self) -> Result<()> {
-        let lane = self.config().lanes.keepalive.unwrap_or_default();
-        match self.lane_at(lane) {
+        match self.keepalive_lane() {
             Some(lane) if self.error_mode() == ErrorMode::None => lane.check(),
             Some(lane) => lane.check_host(),
             None => Ok(()),
@@ -47,8 +52,7 @@ impl Endpoint {
 
     /// The process behind that lane, where only the kernel tells of its end.
     pub fn peer_process(&self) -> Option<Process> {
-        let lane = self.config().lanes.keepalive.unwrap_or_default();
-        self.lane_at(lane)?.process()
+        self.keepalive_lane()?.process()
     }
 
     /// Something here goes on only when the peer does its part.

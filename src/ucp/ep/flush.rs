@@ -239,8 +239,8 @@ impl Endpoint {
         step(self, req, 0, result);
     }
 
-    /// A flush that closes is waiting.
-    pub(super) fn has_closing_flush(&self) -> bool {
+    /// A close in order waits for something.
+    pub(super) fn is_closing(&self) -> bool {
         self.find_flush(Then::is_close).is_some()
     }
 

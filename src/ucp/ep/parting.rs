@@ -32,7 +32,6 @@ use std::time::{Duration, Instant};
 use super::Endpoint;
 use crate::ucp::proto::Op;
 use crate::ucp::request::ReqRef;
-use crate::ucp::wire::sockaddr::BY_SOCKADDR;
 use crate::ucp::wire::wireup::Kind;
 use crate::ucs::status::Error;
 
@@ -61,7 +60,7 @@ pub(super) struct Parting {
 impl Endpoint {
     /// One end of a connection by socket address.
     pub fn is_by_sockaddr(&self) -> bool {
-        self.conn & BY_SOCKADDR != 0
+        self.origin().is_by_sockaddr()
     }
 
     pub(super) fn parting(&self) -> Parting {
@@ -99,11 +98,6 @@ impl Endpoint {
     /// Messages of the peer that have not met a receive won't be received any more.
     pub(in crate::ucp) fn receives_no_more(&self) -> bool {
         self.parting().over
-    }
-
-    /// A close in order waits for something.
-    pub(in crate::ucp) fn is_closing(&self) -> bool {
-        self.has_closing_flush()
     }
 
     /// The peer learns of a close here that can't end at once. One that has not been announced has

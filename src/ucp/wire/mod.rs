@@ -154,6 +154,11 @@ pub struct Origin {
 impl Origin {
     /// Bytes on the wire.
     pub const LEN: usize = 12;
+
+    /// An end of a connection by socket address.
+    pub fn is_by_sockaddr(self) -> bool {
+        self.conn & sockaddr::BY_SOCKADDR != 0
+    }
 }
 
 /// Names an operation for life: where it came from and its number there. Independent of lanes.

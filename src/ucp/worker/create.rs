@@ -19,7 +19,6 @@ use crate::ucp::failover::Links;
 use crate::ucp::print::used::Used;
 use crate::ucp::request::RequestPool;
 use crate::ucp::tag::TagMatching;
-use crate::ucp::wire::sockaddr::BY_SOCKADDR;
 use crate::ucp::wire::wireup;
 use crate::ucp::wireup::attempts::KnownWays;
 use crate::ucp::wireup::sockaddr::SockaddrWireup;
@@ -172,7 +171,7 @@ impl Worker {
         let endpoints: Vec<_> = self.endpoints.borrow().values().cloned().collect();
         for ep in endpoints {
             // A client or server learns that its peer has gone.
-            if ep.origin().conn & BY_SOCKADDR != 0 {
+            if ep.is_by_sockaddr() {
                 // A client may be connected already without our having heard of it.
                 if ep.failure().is_none() {
                     ep.set_announced(true);

@@ -12,7 +12,7 @@ use crate::ucp::ep::{Endpoint, EpConfig, EpOptions, ErrorMode};
 use crate::ucp::print::{Scope, used_transports};
 use crate::ucp::select::Lanes;
 use crate::ucp::wire::Origin;
-use crate::ucp::wire::sockaddr::{BY_SOCKADDR, SERVER};
+use crate::ucp::wire::sockaddr::SERVER;
 use crate::ucp::wire::wireup;
 use crate::ucs::status::{Error, Result};
 use crate::uct::DeviceKind;
@@ -140,7 +140,7 @@ impl Worker {
         let Some(this) = self.this.upgrade() else {
             return Ok(());
         };
-        if origin.conn & BY_SOCKADDR != 0 {
+        if origin.is_by_sockaddr() {
             // A server may speak before its answer has come by the other way.
             if let Some(ep) = self.unwired_endpoint(origin.conn & !SERVER) {
                 ep.wire(address, origin);
@@ -163,7 +163,7 @@ impl Worker {
         let Some(this) = self.this.upgrade() else {
             return Ok(());
         };
-        if origin.conn & BY_SOCKADDR != 0 {
+        if origin.is_by_sockaddr() {
             self.peer_connected(origin, address)?;
         }
         if self.links.find(origin).is_some() {
@@ -197,7 +197,7 @@ impl Worker {
         self.end_parts_from(origin, Error::ConnectionReset);
         self.mercy_of(origin);
         let ep = self.endpoint_of(origin);
-        if origin.conn & BY_SOCKADDR != 0 {
+        if origin.is_by_sockaddr() {
             return match ep.filter(|ep| ep.failure().is_none()) {
                 Some(ep) => ep.over_with_peer(aborted, answer_to.is_some()),
                 None => self.answer_for_none(origin, answer_to),
@@ -253,7 +253,10 @@ impl Worker {
             return;
         };
         match Endpoint::create_to_answer(&this, address, origin.conn ^ SERVER, origin) {
-            Ok(ep) => ep.say_and_go(wireup::Kind::Closed),
+            Ok(ep) => {
+                ep.say_closed(wireup::Kind::Closed);
+                ep.go();
+            }
             Err(error) => {
                 let name = address.peer_name();
                 crate::ucs_diag!("{name} can't be told that its peer is closed: {error}");
@@ -264,7 +267,7 @@ impl Worker {
     /// A peer's endpoint is being closed in order; `drained`: nothing that was sent to it will be
     /// received any more.
     pub fn peer_closing(&self, origin: Origin, drained: bool) {
-        let by_sockaddr = origin.conn & BY_SOCKADDR != 0;
+        let by_sockaddr = origin.is_by_sockaddr();
         let Some(ep) = self.endpoint_of(origin).filter(|_| by_sockaddr) else {
             return;
         };

@@ -4,7 +4,7 @@ use core::ffi::c_void;
 
 use super::TagRecv;
 use super::frags::Target;
-use super::unexpected::{AckTo, Body, Handle, Message, Partial};
+use super::unexpected::{AckTo, Body, Handle, Message, Partial, Whole};
 use crate::sys::usermem::UserMem;
 use crate::ucp::dt::RecvBuf;
 use crate::ucp::proto::rndv::ranges::Ranges;
@@ -55,8 +55,19 @@ pub fn post(
     Ok(Posted::Later(req))
 }
 
-/// The fast path: a request in flight for a receive of contiguous memory, if no message waits.
-/// The caller sets its callback. `area`: the user's own request, or null.
+/// What became of a receive on the fast path.
+pub enum Tried {
+    /// It is in flight. The caller sets its callback.
+    Posted(ReqRef),
+    /// A message that was here already has been received.
+    Received(Status),
+    /// Nothing: it takes the long way.
+    Not,
+}
+
+/// The fast path: a receive of contiguous memory that no message waits for, or (with `at_once`, where no
+/// request and nothing about the message is wanted) one that is here as a whole.
+/// `area`: the user's own request, or null.
 #[inline(always)]
 pub fn try_post(
     worker: &Worker,
@@ -64,13 +75,36 @@ pub fn try_post(
     tag: u64,
     mask: u64,
     area: *mut c_void,
-) -> Option<ReqRef> {
-    if !worker.tag.unexpected.borrow().is_empty() {
-        return None;
+    at_once: bool,
+) -> Tried {
+    let mut waiting = worker.tag.unexpected.borrow_mut();
+    if !waiting.is_empty() {
+        if !at_once {
+            return Tried::Not;
+        }
+        match waiting.take_whole(tag, mask, |_, bytes| store_in(mem, bytes)) {
+            Whole::None => {}
+            Whole::Other => return Tried::Not,
+            Whole::Taken(status) => return Tried::Received(status),
+        }
     }
-    let req = worker.request_in(area).ok()?;
+    drop(waiting);
+    let Ok(req) = worker.request_in(area) else {
+        return Tried::Not;
+    };
     enqueue(worker, req, mem, tag, mask);
-    Some(req)
+    Tried::Posted(req)
+}
+
+/// A whole message into contiguous memory.
+#[inline(always)]
+fn store_in(mem: UserMem, payload: &[u8]) -> Status {
+    if payload.len() <= mem.len() {
+        mem.write_at(0, payload);
+        Status::OK
+    } else {
+        Error::MessageTruncated.into()
+    }
 }
 
 #[inline(always)]
@@ -232,13 +266,7 @@ fn deliver_whole(worker: &Worker, req: ReqRef, tag: u64, payload: &[u8]) {
     let Some(mem) = contig else {
         return deliver_other(worker, req, payload);
     };
-    let status = if payload.len() <= mem.len() {
-        mem.write_at(0, payload);
-        Status::OK
-    } else {
-        Error::MessageTruncated.into()
-    };
-    req.complete_contig(&worker.requests, status);
+    req.complete_contig(&worker.requests, store_in(mem, payload));
 }
 
 /// The same for memory that is not contiguous.

@@ -86,6 +86,16 @@ impl Message {
     }
 }
 
+/// What a receive finds that takes whole messages only.
+pub enum Whole<T> {
+    /// No message that it matches.
+    None,
+    /// One that isn't whole, or whose sender is to be told.
+    Other,
+    /// One, of whose tag and bytes this has become.
+    Taken(T),
+}
+
 /// One cache line.
 #[repr(align(64))]
 struct Node {
@@ -97,6 +107,15 @@ struct Node {
 }
 
 const _: () = assert!(size_of::<Node>() == 64);
+
+impl Node {
+    /// Its message is gone: the handle of that finds nothing any more, and the next message may come.
+    #[inline(always)]
+    fn retire(&mut self, handle: Handle, free: &mut u32) {
+        self.generation = (handle.generation.wrapping_add(1) & 0x00ff_ffff).max(1);
+        self.all = Link::to(core::mem::replace(free, handle.index));
+    }
+}
 
 /// Set in the generation of a message that a probe has claimed: it is not in the lists any more.
 const CLAIMED: u32 = 1 << 31;
@@ -312,10 +331,16 @@ impl Unexpected {
             return;
         }
         node.generation |= CLAIMED;
+        self.unlink(handle.index, tag);
+    }
+
+    /// Out of the lists.
+    #[inline(always)]
+    fn unlink(&mut self, index: u32, tag: u64) {
         self.queued -= 1;
-        self.all.remove(&mut self.nodes, link_all, handle.index);
+        self.all.remove(&mut self.nodes, link_all, index);
         if let Some(list) = self.buckets.get_mut(tag) {
-            list.remove(&mut self.nodes, link_bucket, handle.index);
+            list.remove(&mut self.nodes, link_bucket, index);
         }
     }
 
@@ -340,10 +365,32 @@ impl Unexpected {
         self.node(handle)?;
         self.claim(handle);
         let node = self.nodes.get_mut(handle.index)?;
-        node.generation = (handle.generation.wrapping_add(1) & 0x00ff_ffff).max(1);
-        node.all = Link::to(self.free);
-        self.free = handle.index;
-        node.message.take()
+        let message = node.message.take();
+        node.retire(handle, &mut self.free);
+        message
+    }
+
+    /// The fast path of [`Unexpected::find`] and [`Unexpected::take`]: nothing is moved.
+    #[inline(always)]
+    pub fn take_whole<T>(
+        &mut self,
+        tag: u64,
+        mask: u64,
+        store: impl FnOnce(u64, &[u8]) -> T,
+    ) -> Whole<T> {
+        let Some((handle, message)) = self.find(tag, mask) else {
+            return Whole::None;
+        };
+        let (None, Some(bytes)) = (&message.ack, message.body.bytes()) else {
+            return Whole::Other;
+        };
+        let (tag, stored) = (message.tag, store(message.tag, bytes));
+        self.unlink(handle.index, tag);
+        if let Some(node) = self.nodes.get_mut(handle.index) {
+            node.message = None;
+            node.retire(handle, &mut self.free);
+        }
+        Whole::Taken(stored)
     }
 }
 
@@ -378,6 +425,13 @@ mod tests {
                 prop_assert_eq!(found, want.map(|i| model[i].1));
                 if let (Some(handle), Some(i)) = (found, want) {
                     model.remove(i);
+                    if what == 2 && exact {
+                        let taken = queue.take_whole(tag, mask, |tag, bytes| (tag, bytes.len()));
+                        prop_assert!(matches!(taken, Whole::Taken((t, 8)) if t == tag));
+                        prop_assert!(queue.take(handle).is_none());
+                        prop_assert_eq!(queue.len(), model.len());
+                        continue;
+                    }
                     if what == 3 {
                         queue.claim(handle);
                         prop_assert!(queue.get_mut(Handle::from_raw(handle.to_raw())).is_some());

@@ -2,10 +2,12 @@
 
 use crate::abi::prelude::*;
 use crate::abi::ucp::convert::{self, Kind};
+use crate::ucp::tag::recv::Tried;
 use crate::ucp::tag::{recv, send};
 use crate::ucp::worker::Worker;
 
-/// Posts a receive of contiguous memory for which no message waits; `None`: take the long way.
+/// Posts a receive of contiguous memory, or receives a message that is here as a whole; `None`: take the
+/// long way.
 ///
 /// # Safety
 /// As `ucp_tag_recv_nbx`; the worker's lock is held.
@@ -26,7 +28,13 @@ unsafe fn fast_recv(
         let area = p.get_or(UCP_OP_ATTR_FIELD_REQUEST.into(), null, |p| {
             &raw const (*p).request
         });
-        let req = recv::try_post(worker, mem, tag, tag_mask, area)?;
+        let told = UCP_OP_ATTR_FLAG_NO_IMM_CMPL | UCP_OP_ATTR_FIELD_RECV_INFO;
+        let at_once = area.is_null() && p.mask() as u32 & told == 0;
+        let req = match recv::try_post(worker, mem, tag, tag_mask, area, at_once) {
+            Tried::Posted(req) => req,
+            Tried::Received(status) => return Some(status_ptr(status)),
+            Tried::Not => return None,
+        };
         if let Some(cb) = crate::field!(p, UCP_OP_ATTR_FIELD_CALLBACK.into(), cb) {
             let user = UCP_OP_ATTR_FIELD_USER_DATA.into();
             let user_data = p.get_or(user, null, |p| &raw const (*p).user_data);

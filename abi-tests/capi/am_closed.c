@@ -38,16 +38,6 @@ static void handle(struct side *s, unsigned id, ucp_am_recv_callback_t cb)
     MUST(ucp_worker_set_am_recv_handler(s->w, &h));
 }
 
-/* Each end has got a message of the other's. */
-static void greet(struct side *from, struct side *to)
-{
-    long v = 5, w = 0;
-    ucs_status_ptr_t r = ucp_tag_recv_nbx(to->w, &w, sizeof w, 3, ALL, &plain);
-    MUST(finished(ucp_tag_send_sync_nbx(from->ep, &v, sizeof v, 3, &plain)));
-    MUST(finished(r));
-    HOLDS(v == w);
-}
-
 /* The end of `r`, by A's progress alone. */
 static void ends_alone(ucs_status_ptr_t r)
 {
@@ -63,8 +53,8 @@ static void once(enum when when, size_t size)
     ucs_status_ptr_t waiting = NULL, closing;
     connect_to(&A, B.addr);
     connect_to(&B, A.addr);
-    greet(&A, &B);
-    greet(&B, &A);
+    introduce(&A, &B);
+    introduce(&B, &A);
     if (when == CLOSING) {
         waiting = ucp_tag_send_nbx(A.ep, out, sizeof out, 4, &plain);
         let_it_arrive();

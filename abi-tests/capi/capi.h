@@ -226,6 +226,16 @@ static void still_works(void)
     if (s != UCS_OK || t != UCS_OK || in != out) DIE("the next message: %s, %s", name(s), name(t));
 }
 
+/* A message that needs an answer, so that the peer gets to know the sender's end. */
+static void introduce(struct side *from, struct side *to)
+{
+    long v = 5, w = 0;
+    ucs_status_ptr_t r = ucp_tag_recv_nbx(to->w, &w, sizeof w, 3, ALL, &plain);
+    MUST(finished(ucp_tag_send_sync_nbx(from->ep, &v, sizeof v, 3, &plain)));
+    MUST(finished(r));
+    HOLDS(v == w);
+}
+
 static void let_it_arrive(void)
 {
     for (int i = 0; i < 200; i++) progress();

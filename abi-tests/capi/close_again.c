@@ -14,16 +14,6 @@ static ucp_mem_h lent;
 
 static void on_error(void *arg, ucp_ep_h ep, ucs_status_t status) { told++; }
 
-/* The message needs an answer, so that the peer gets to know the sender's end. */
-static void message(struct side *from, struct side *to)
-{
-    long v = 5, w = 0;
-    ucs_status_ptr_t r = ucp_tag_recv_nbx(to->w, &w, sizeof w, 3, ALL, &plain);
-    MUST(finished(ucp_tag_send_sync_nbx(from->ep, &v, sizeof v, 3, &plain)));
-    MUST(finished(r));
-    HOLDS(v == w);
-}
-
 static void put_and_get(struct side *from)
 {
     ucp_rkey_h key;
@@ -67,8 +57,8 @@ static void once(enum how how)
     int both = how != ONE_WAY && how != PUT_GET;
     connect_to(&A, B.addr);
     if (both) connect_to(&B, A.addr);
-    message(&A, &B);
-    if (both) message(&B, &A);
+    introduce(&A, &B);
+    if (both) introduce(&B, &A);
     if (how == REPLY) return reply_while_closing();
     if (how == PUT_GET) put_and_get(&A);
     ucs_status_ptr_t r = ucp_ep_close_nbx(A.ep, &plain), s = NULL;

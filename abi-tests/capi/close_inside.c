@@ -2,9 +2,7 @@
  * wait behind that one: each ends once, and each request is free once. A receive that is posted in the callback of one that
  * the end of the connection ends, and meets a message of the same peer's, ends as well.
  * usage: close_inside */
-#include "capi.h"
-#include <arpa/inet.h>
-#include <netinet/in.h>
+#include "listener.h"
 
 enum kind { SMALL, SYNC, LARGE, AM, STREAM, STREAM_RECV, FLUSH, WORKER_FLUSH, KINDS };
 static const char *const kinds[] = {"a tagged send", "a synchronous one", "a large one", "an active message", "a stream send", "a stream receive", "a flush",
@@ -116,17 +114,11 @@ static void receive_inside(const struct sockaddr_in *at)
 
 int main(void)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    ucp_listener_params_t p = {.field_mask = UCP_LISTENER_PARAM_FIELD_SOCK_ADDR | UCP_LISTENER_PARAM_FIELD_CONN_HANDLER,
-                               .sockaddr = {(struct sockaddr *)&at, sizeof at}, .conn_handler = {on_request, NULL}};
-    ucp_listener_attr_t attr = {.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR};
-    ucp_listener_h l;
+    struct sockaddr_in at;
     features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_STREAM;
     open_side(&A);
     open_side(&B);
-    MUST(ucp_listener_create(B.w, &p, &l));
-    MUST(ucp_listener_query(l, &attr));
-    at.sin_port = ((struct sockaddr_in *)&attr.sockaddr)->sin_port;
+    ucp_listener_h l = listen_here(&B, &at, on_request);
     receive_inside(&at);
     ucp_listener_destroy(l);
     pair_close();
@@ -138,10 +130,7 @@ int main(void)
             ucs_status_ptr_t r[KINDS] = {0};
             open_side(&A);
             open_side(&B);
-            at.sin_port = 0;
-            MUST(ucp_listener_create(B.w, &p, &l));
-            MUST(ucp_listener_query(l, &attr));
-            at.sin_port = ((struct sockaddr_in *)&attr.sockaddr)->sin_port;
+            l = listen_here(&B, &at, on_request);
             MUST(ucp_ep_create(A.w, &e, &A.ep));
             memset(ended, 0, sizeof ended);
             closing = NULL;

@@ -1,9 +1,7 @@
 /* A client that closes its endpoint by force before the server accepts it, which sends a message of many parts all the same: a receive that
  * has got some of them ends.
  * usage: early_close     with UCX_RNDV_THRESH=inf */
-#include "capi.h"
-#include <arpa/inet.h>
-#include <netinet/in.h>
+#include "listener.h"
 
 enum { SIZE = 4 << 20, MOMENTS = 40 };
 static char out[SIZE], in[SIZE];
@@ -53,17 +51,11 @@ static void once(const struct sockaddr_in *at, int moment, long ends[2])
 
 int main(void)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    ucp_listener_params_t p = {.field_mask = UCP_LISTENER_PARAM_FIELD_SOCK_ADDR | UCP_LISTENER_PARAM_FIELD_CONN_HANDLER,
-                               .sockaddr = {(struct sockaddr *)&at, sizeof at}, .conn_handler = {on_request, NULL}};
-    ucp_listener_attr_t attr = {.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR};
-    ucp_listener_h l;
+    struct sockaddr_in at;
     long ends[2] = {0};
     open_side(&A);
     open_side(&B);
-    MUST(ucp_listener_create(B.w, &p, &l));
-    MUST(ucp_listener_query(l, &attr));
-    at.sin_port = ((struct sockaddr_in *)&attr.sockaddr)->sin_port;
+    ucp_listener_h l = listen_here(&B, &at, on_request);
     for (int moment = 0; moment < MOMENTS; moment++) once(&at, moment, ends);
     fprintf(stderr, "%ld receives had parts, %ld had none\n", ends[0], ends[1]);
     printf("each receive has ended\n");

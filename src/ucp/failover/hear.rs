@@ -23,7 +23,7 @@ impl Reliable {
     fn done_with(&self, kept: Kept, done: &mut Done) {
         match kept {
             Kept::Copy(bytes) => self.pool.put(bytes),
-            Kept::InPlace { token, .. } => done.push(token),
+            Kept::InPlace(message) => done.push(message.token),
             Kept::Gone => {}
         }
     }

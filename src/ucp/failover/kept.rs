@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::ucp::replay::Posted;
 use crate::ucp::wire::numbered::{Between, Numbered};
 use crate::ucp::wire::rndv::PutTo;
-use crate::ucp::wire::{Origin, Writer, am};
+use crate::ucp::wire::{Origin, am};
 use crate::ucs::status::Result;
 use crate::uct::{Ep, IfaceAttr, IoVec, Post};
 
@@ -18,16 +18,19 @@ const IN_PLACE_MIN: usize = 2048;
 pub enum Kept {
     /// All of it, header first.
     Copy(Vec<u8>),
-    /// The payload is the user's.
-    InPlace {
-        /// Our header and that of the message.
-        head: SmallVec<[u8; 96]>,
-        iov: SmallVec<[IoVec; 2]>,
-        /// Of the operation.
-        token: u64,
-    },
+    /// The payload is the user's. Apart, so that a copy, which is what eager messages are, stays small.
+    InPlace(Box<InPlace>),
     /// Its payload was taken away: it can't be sent again.
     Gone,
+}
+
+/// A message whose payload lies where the user has it.
+pub struct InPlace {
+    /// Our header and that of the message.
+    pub head: SmallVec<[u8; 96]>,
+    pub iov: SmallVec<[IoVec; 2]>,
+    /// Of the operation.
+    pub token: u64,
 }
 
 /// A message that waits for those before it.
@@ -58,10 +61,10 @@ impl Label {
 }
 
 impl Kept {
-    fn head_mut(&mut self) -> Option<&mut [u8]> {
+    fn head_mut(&mut self) -> Option<&mut [u8; Numbered::LEN]> {
         match self {
-            Kept::Copy(bytes) => bytes.get_mut(..Numbered::LEN),
-            Kept::InPlace { head, .. } => head.get_mut(..Numbered::LEN),
+            Kept::Copy(bytes) => bytes.first_chunk_mut(),
+            Kept::InPlace(message) => message.head.first_chunk_mut(),
             Kept::Gone => None,
         }
     }
@@ -69,17 +72,17 @@ impl Kept {
     /// What is left when the payload is taken away. Part of a rendezvous keeps its number, and
     /// carries nothing: its user has given up that attempt, not the connection.
     pub fn without_payload(&self) -> Kept {
-        let Kept::InPlace { head, .. } = self else {
+        let Kept::InPlace(message) = self else {
             return Kept::Gone;
         };
-        match Numbered::decode(head) {
+        match Numbered::decode(&message.head) {
             Some((numbered, _)) if matches!(numbered.id, am::RNDV_DATA | am::RNDV_PUT) => {
-                let mut bytes = vec![0; Numbered::LEN + PutTo::LEN];
                 let nothing = Numbered {
                     id: am::RNDV_PUT,
                     ..numbered
                 };
-                nothing.encode(&mut Writer::new(&mut bytes));
+                let mut bytes = nothing.to_bytes().to_vec();
+                bytes.resize(Numbered::LEN + PutTo::LEN, 0);
                 Kept::Copy(bytes)
             }
             _ => Kept::Gone,
@@ -90,7 +93,7 @@ impl Kept {
     #[inline]
     pub fn label(&mut self, label: Label, posted: &Posted) {
         if let Some(head) = self.head_mut() {
-            label.numbered(posted).encode(&mut Writer::new(head));
+            *head = label.numbered(posted).to_bytes();
         }
     }
 
@@ -103,7 +106,7 @@ impl Kept {
                 between,
                 ..numbered
             };
-            again.encode(&mut Writer::new(head));
+            *head = again.to_bytes();
         }
     }
 
@@ -129,7 +132,10 @@ impl Kept {
                     None => 0,
                 })
             }
-            Kept::InPlace { head, iov, .. } => lane.am_zcopy(am::NUMBERED, head, iov, 0),
+            Kept::InPlace(message) => {
+                let InPlace { head, iov, .. } = &**message;
+                lane.am_zcopy(am::NUMBERED, head, iov, 0)
+            }
             Kept::Gone => Ok(Post::Done),
         }
     }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use smallvec::SmallVec;
 
-use super::kept::{Held, Kept, Label};
+use super::kept::{Held, InPlace, Kept, Label};
 use super::{NO_LINK, Reliable, Waiting};
 use crate::ucp::replay::{Channel, Link, Posted};
 use crate::ucp::wire::numbered::{Numbered, Say};
@@ -125,11 +125,8 @@ impl Reliable {
         }
         let mut head: SmallVec<[u8; 96]> = SmallVec::from_elem(0, Numbered::LEN);
         head.extend_from_slice(header);
-        let mut kept = Kept::InPlace {
-            head,
-            iov: SmallVec::from_slice(iov),
-            token,
-        };
+        let iov = SmallVec::from_slice(iov);
+        let mut kept = Kept::InPlace(Box::new(InPlace { head, iov, token }));
         let order = match channel {
             Channel::Ordered => self.first.get().into_iter().collect(),
             Channel::Bulk => self.order(&link, self.settings.rails_of(id)),
@@ -217,8 +214,8 @@ impl Ep for Reliable {
     fn let_go(&self, which: Which) -> bool {
         let mut found = false;
         for kept in self.link.borrow_mut().items_mut() {
-            if let Kept::InPlace { token, .. } = kept
-                && which.includes(*token)
+            if let Kept::InPlace(message) = kept
+                && which.includes(message.token)
             {
                 *kept = kept.without_payload();
                 found = true;

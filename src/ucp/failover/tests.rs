@@ -93,8 +93,8 @@ impl Two {
             },
             urgent: false,
         };
-        let mut bytes = vec![0; Numbered::LEN + 16];
-        head.encode(&mut Writer::new(&mut bytes));
+        let mut bytes = head.to_bytes().to_vec();
+        bytes.resize(Numbered::LEN + 16, 0);
         bytes
     }
 

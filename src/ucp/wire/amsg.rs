@@ -36,10 +36,7 @@ fn origin(head: Head, r: &mut Reader<'_>) -> Option<Option<Origin>> {
     if !head.reply {
         return Some(None);
     }
-    Some(Some(Origin {
-        worker: r.u64()?,
-        conn: r.u32()?,
-    }))
+    Some(Some(r.origin()?))
 }
 
 /// Bytes that [`Only::encode`] writes before the user's header.
@@ -60,7 +57,7 @@ impl<'a> Only<'a> {
     pub fn encode(head: Head, origin: Origin, w: &mut Writer<'_>) {
         w.u64(head.to_bits());
         if head.reply {
-            w.u64(origin.worker).u32(origin.conn);
+            w.origin(origin);
         }
     }
 

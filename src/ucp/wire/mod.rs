@@ -78,26 +78,39 @@ pub mod am {
 pub struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
+    #[inline]
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (head, rest) = self.0.split_first_chunk::<N>()?;
         self.0 = rest;
         Some(*head)
     }
 
+    #[inline]
     pub fn u8(&mut self) -> Option<u8> {
         self.take().map(u8::from_ne_bytes)
     }
 
+    #[inline]
     pub fn u16(&mut self) -> Option<u16> {
         self.take().map(u16::from_ne_bytes)
     }
 
+    #[inline]
     pub fn u32(&mut self) -> Option<u32> {
         self.take().map(u32::from_ne_bytes)
     }
 
+    #[inline]
     pub fn u64(&mut self) -> Option<u64> {
         self.take().map(u64::from_ne_bytes)
+    }
+
+    #[inline]
+    pub fn origin(&mut self) -> Option<Origin> {
+        Some(Origin {
+            worker: self.u64()?,
+            conn: self.u32()?,
+        })
     }
 }
 
@@ -108,6 +121,7 @@ pub struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
+    #[inline]
     pub fn new(buf: &'a mut [u8]) -> Writer<'a> {
         Writer { buf, len: 0 }
     }
@@ -121,6 +135,7 @@ impl<'a> Writer<'a> {
         self.len == 0
     }
 
+    #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
         if let Some(dst) = self.buf.get_mut(self.len..self.len + bytes.len()) {
             dst.copy_from_slice(bytes);
@@ -129,16 +144,24 @@ impl<'a> Writer<'a> {
         self
     }
 
+    #[inline]
     pub fn u8(&mut self, v: u8) -> &mut Self {
         self.bytes(&v.to_ne_bytes())
     }
 
+    #[inline]
     pub fn u32(&mut self, v: u32) -> &mut Self {
         self.bytes(&v.to_ne_bytes())
     }
 
+    #[inline]
     pub fn u64(&mut self, v: u64) -> &mut Self {
         self.bytes(&v.to_ne_bytes())
+    }
+
+    #[inline]
+    pub fn origin(&mut self, origin: Origin) -> &mut Self {
+        self.u64(origin.worker).u32(origin.conn)
     }
 }
 
@@ -173,18 +196,12 @@ impl Identity {
     pub const LEN: usize = 20;
 
     pub fn encode(&self, w: &mut Writer<'_>) {
-        w.u64(self.origin.worker)
-            .u32(self.origin.conn)
-            .u64(self.seq);
+        w.origin(self.origin).u64(self.seq);
     }
 
     pub fn decode(r: &mut Reader<'_>) -> Option<Identity> {
-        let origin = Origin {
-            worker: r.u64()?,
-            conn: r.u32()?,
-        };
         Some(Identity {
-            origin,
+            origin: r.origin()?,
             seq: r.u64()?,
         })
     }

@@ -16,10 +16,12 @@ pub struct Between {
 impl Between {
     const LEN: usize = 8;
 
+    #[inline]
     fn encode(self, w: &mut Writer<'_>) {
         w.u32(self.from).u32(self.to);
     }
 
+    #[inline]
     fn decode(r: &mut Reader<'_>) -> Option<Between> {
         Some(Between {
             from: r.u32()?,
@@ -52,7 +54,9 @@ const URGENT: u8 = 0x20;
 impl Numbered {
     pub const LEN: usize = Origin::LEN + Between::LEN + 4 + 24;
 
-    pub fn encode(&self, w: &mut Writer<'_>) {
+    /// Of a fixed length, so that no write has to be checked.
+    #[inline]
+    pub fn to_bytes(&self) -> [u8; Self::LEN] {
         let Posted {
             channel,
             seq,
@@ -61,23 +65,25 @@ impl Numbered {
         } = self.posted;
         let bulk_flag = if channel == Channel::Bulk { BULK } else { 0 };
         let urgent = if self.urgent { URGENT } else { 0 };
-        w.u64(self.origin.worker).u32(self.origin.conn);
-        self.between.encode(w);
+        let mut bytes = [0; Self::LEN];
+        let mut w = Writer::new(&mut bytes);
+        w.origin(self.origin);
+        self.between.encode(&mut w);
         w.u8(self.id)
             .u8((lane.lane & LANE_BITS) | bulk_flag | urgent)
             .bytes(&lane.epoch.to_ne_bytes())
             .u64(seq)
             .u64(ordered)
             .u64(bulk);
+        bytes
     }
 
     /// The header, and the message behind it.
+    #[inline]
     pub fn decode(data: &[u8]) -> Option<(Numbered, &[u8])> {
-        let mut r = Reader(data);
-        let origin = Origin {
-            worker: r.u64()?,
-            conn: r.u32()?,
-        };
+        let (head, message) = data.split_first_chunk::<{ Self::LEN }>()?;
+        let mut r = Reader(head);
+        let origin = r.origin()?;
         let between = Between::decode(&mut r)?;
         let id = r.u8()?;
         let flags = r.u8()?;
@@ -102,7 +108,7 @@ impl Numbered {
             posted,
             urgent: flags & URGENT != 0,
         };
-        Some((numbered, r.0))
+        Some((numbered, message))
     }
 }
 
@@ -144,7 +150,7 @@ impl LinkMessage {
     pub const MAX: usize = Origin::LEN + Between::LEN + 4 + 2 * (8 + 8 + MAX_RANGES * 16);
 
     pub fn encode(&self, w: &mut Writer<'_>) {
-        w.u64(self.origin.worker).u32(self.origin.conn);
+        w.origin(self.origin);
         self.between.encode(w);
         match &self.say {
             Say::Acks { acks, want } => {
@@ -159,10 +165,7 @@ impl LinkMessage {
 
     pub fn decode(data: &[u8]) -> Option<LinkMessage> {
         let mut r = Reader(data);
-        let origin = Origin {
-            worker: r.u64()?,
-            conn: r.u32()?,
-        };
+        let origin = r.origin()?;
         let between = Between::decode(&mut r)?;
         let kind = r.u8()?;
         let first = r.u8()?;
@@ -284,7 +287,7 @@ mod tests {
             };
             let numbered = Numbered { origin: Origin { worker, conn }, between, id, posted, urgent };
             let mut bytes = [9; Numbered::LEN + 1];
-            numbered.encode(&mut Writer::new(&mut bytes[..Numbered::LEN]));
+            bytes[..Numbered::LEN].copy_from_slice(&numbered.to_bytes());
             prop_assert_eq!(Numbered::decode(&bytes), Some((numbered, &[9u8][..])));
             prop_assert_eq!(Numbered::decode(&bytes[..Numbered::LEN - 1]), None);
         }

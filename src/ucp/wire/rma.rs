@@ -20,17 +20,13 @@ impl Put {
     pub fn encode(&self, w: &mut Writer<'_>) {
         w.u64(self.region)
             .u64(self.address)
-            .u64(self.origin.worker)
-            .u32(self.origin.conn);
+            .origin(self.origin);
     }
 
     pub fn decode(data: &[u8]) -> Option<(Put, &[u8])> {
         let mut r = Reader(data);
         let (region, address) = (r.u64()?, r.u64()?);
-        let origin = Origin {
-            worker: r.u64()?,
-            conn: r.u32()?,
-        };
+        let origin = r.origin()?;
         let put = Put {
             origin,
             region,
@@ -164,16 +160,13 @@ impl Flush {
     pub const LEN: usize = Origin::LEN + 8;
 
     pub fn encode(&self, w: &mut Writer<'_>) {
-        w.u64(self.op).u64(self.origin.worker).u32(self.origin.conn);
+        w.u64(self.op).origin(self.origin);
     }
 
     pub fn decode(data: &[u8]) -> Option<Flush> {
         let mut r = Reader(data);
         let op = r.u64()?;
-        let origin = Origin {
-            worker: r.u64()?,
-            conn: r.u32()?,
-        };
+        let origin = r.origin()?;
         Some(Flush { origin, op })
     }
 }

@@ -238,8 +238,7 @@ impl Rtr {
             .u64(key)
             .u32(self.attempt)
             .u8(kind | if self.part { PART } else { 0 } | if device.is_some() { DEVICE } else { 0 })
-            .u64(self.origin.worker)
-            .u32(self.origin.conn)
+            .origin(self.origin)
             .u32(self.sum());
         if let Some(entry) = device {
             w.bytes(&entry.tl.0.to_ne_bytes());
@@ -282,10 +281,7 @@ impl Rtr {
         let mut r = Reader(data);
         let (sender_op, receiver_op, offset, len) = (r.u64()?, r.u64()?, r.u64()?, r.u64()?);
         let (address, key, attempt, flags) = (r.u64()?, r.u64()?, r.u32()?, r.u8()?);
-        let origin = Origin {
-            worker: r.u64()?,
-            conn: r.u32()?,
-        };
+        let origin = r.origin()?;
         let sum = r.u32()?;
         let how = match flags & !(PART | DEVICE) {
             0 if flags & DEVICE == 0 => How::Messages,
@@ -366,8 +362,7 @@ impl Abort {
         w.u64(self.sender_op)
             .u64(self.receiver_op)
             .u32(self.attempt)
-            .u64(self.origin.worker)
-            .u32(self.origin.conn);
+            .origin(self.origin);
     }
 
     pub fn decode(data: &[u8]) -> Option<Abort> {
@@ -376,10 +371,7 @@ impl Abort {
             sender_op: r.u64()?,
             receiver_op: r.u64()?,
             attempt: r.u32()?,
-            origin: Origin {
-                worker: r.u64()?,
-                conn: r.u32()?,
-            },
+            origin: r.origin()?,
         })
     }
 }

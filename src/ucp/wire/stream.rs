@@ -6,16 +6,13 @@ use super::{Origin, Reader, Writer};
 pub const LEN: usize = Origin::LEN;
 
 pub fn encode(origin: Origin, w: &mut Writer<'_>) {
-    w.u64(origin.worker).u32(origin.conn);
+    w.origin(origin);
 }
 
 /// The sender's endpoint, and the bytes.
 pub fn decode(message: &[u8]) -> Option<(Origin, &[u8])> {
     let mut r = Reader(message);
-    let origin = Origin {
-        worker: r.u64()?,
-        conn: r.u32()?,
-    };
+    let origin = r.origin()?;
     Some((origin, r.0))
 }
 

@@ -40,8 +40,7 @@ impl Wireup {
 
     pub fn encode(&self, w: &mut Writer<'_>) {
         w.u8(self.kind as u8)
-            .u64(self.origin.worker)
-            .u32(self.origin.conn)
+            .origin(self.origin)
             .u64(self.to);
     }
 
@@ -59,10 +58,7 @@ impl Wireup {
             8 => Kind::Heard,
             _ => return None,
         };
-        let origin = Origin {
-            worker: r.u64()?,
-            conn: r.u32()?,
-        };
+        let origin = r.origin()?;
         let to = r.u64()?;
         Some((Wireup { kind, origin, to }, r.0))
     }

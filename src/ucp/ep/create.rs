@@ -28,8 +28,7 @@ impl Endpoint {
         peer: Origin,
         options: EpOptions,
     ) -> Result<Rc<Endpoint>> {
-        let numbered = worker.links.find(peer).is_some();
-        Self::create_with(worker, address, conn, peer, options, numbered)
+        Self::create_with(worker, address, conn, peer, options, false)
     }
 
     /// The same for a peer that numbers its messages.
@@ -54,7 +53,7 @@ impl Endpoint {
         worker.register_endpoint(true, |token| {
             let ep = Endpoint::bare(worker, conn, options, token, address.peer_name());
             let had_link = worker.links.find(peer).is_some();
-            let wired = ep.connect(address, peer, numbered)?;
+            let wired = ep.connect(address, peer, numbered || had_link)?;
             // Each lane that numbers messages begins by telling who we are. One that is there already has
             // told of an end that has been closed since.
             let is_own = worker.uid() == address.uuid && conn == peer.conn;

@@ -18,9 +18,7 @@ impl Put {
     pub const LEN: usize = Origin::LEN + 16;
 
     pub fn encode(&self, w: &mut Writer<'_>) {
-        w.u64(self.region)
-            .u64(self.address)
-            .origin(self.origin);
+        w.u64(self.region).u64(self.address).origin(self.origin);
     }
 
     pub fn decode(data: &[u8]) -> Option<(Put, &[u8])> {

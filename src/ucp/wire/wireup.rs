@@ -39,9 +39,7 @@ impl Wireup {
     pub const LEN: usize = 21;
 
     pub fn encode(&self, w: &mut Writer<'_>) {
-        w.u8(self.kind as u8)
-            .origin(self.origin)
-            .u64(self.to);
+        w.u8(self.kind as u8).origin(self.origin).u64(self.to);
     }
 
     /// The header, and the worker address behind it.

@@ -178,6 +178,13 @@ pub trait Ep: Any {
         None
     }
 
+    /// A new way to where this one led, for who has lost it and has a word to say; `token` names it. Only
+    /// transports whose ways can be lost while the peer lives know one.
+    fn again(&self, token: u64) -> Result<Rc<dyn Ep>> {
+        let _ = token;
+        Err(Error::Unsupported)
+    }
+
     /// From now on a link that goes down ends the way at once, instead of when it stays down for
     /// long: whoever asks for this has another one.
     fn watch(&self) {}

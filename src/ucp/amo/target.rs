@@ -20,7 +20,7 @@ pub fn on_atomic(worker: &Worker, data: &[u8]) -> Option<()> {
     }
     // Without a way back it is not carried out: the origin asks again when it learns that our
     // endpoint is gone, and the operation must happen once.
-    let ep = worker.endpoint_of(origin)?;
+    let ep = worker.endpoint_to_answer(origin)?;
     if !ep.order().serve(atomic.identity.seq) {
         return None;
     }

@@ -418,9 +418,11 @@ fn requirements(worker: &Worker, options: &EpOptions) -> Requirements {
         wakeup: context.has_feature(Features::WAKEUP),
         ppn: context.params.estimated_num_ppn,
         max_am_rails: Most::of(context).lanes(),
-        spread_near: is_set(context, "MAX_RNDV_RAILS")
-            || is_set(context, "MAX_EAGER_RAILS")
-            || is_set(context, "MULTI_LANE_MAX_RATIO"),
+        // Over memory nothing is numbered, so that what a lane beside it has taken is lost with that.
+        spread_near: !wants_failover(worker, options)
+            && ["MAX_RNDV_RAILS", "MAX_EAGER_RAILS", "MULTI_LANE_MAX_RATIO"]
+                .iter()
+                .any(|name| is_set(context, name)),
         lane_ratio: lane_ratio(context),
         failover: false,
     }

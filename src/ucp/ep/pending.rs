@@ -42,7 +42,7 @@ impl Message {
         Message { id, bytes }
     }
 
-    fn post(&self, lane: &dyn Ep) -> Result<Post> {
+    pub(super) fn post(&self, lane: &dyn Ep) -> Result<Post> {
         let Message { id, bytes } = self;
         lane.am_bcopy(
             *id,

@@ -110,7 +110,7 @@ pub fn on_get(worker: &Worker, data: &[u8]) -> Option<()> {
     let get = Get::decode(data)?;
     // Without a way back it is left alone. The origin asks again when it learns that our
     // endpoint is gone.
-    let ep = worker.endpoint_of(get.identity.origin)?;
+    let ep = worker.endpoint_to_answer(get.identity.origin)?;
     if !ep.order().serve(get.identity.seq) {
         return None;
     }
@@ -164,7 +164,7 @@ pub fn on_get(worker: &Worker, data: &[u8]) -> Option<()> {
 pub fn on_flush(worker: &Worker, data: &[u8]) -> Option<()> {
     let flush = Flush::decode(data)?;
     // As for a get.
-    let ep = worker.endpoint_of(flush.origin)?;
+    let ep = worker.endpoint_to_answer(flush.origin)?;
     let status = ep.order().refused.take().map_or(Status::OK, Status::from);
     answer(&ep, am::ONE_SIDED_ANSWER, flush.op, status);
     Some(())

@@ -222,7 +222,7 @@ fn store(buf: &RecvBuf, offset: usize, data: &[u8], total: usize) -> Result<()> 
 
 fn acknowledge(worker: &Worker, ack: Option<&AckTo>) {
     let Some(ack) = ack else { return };
-    let Some(ep) = worker.endpoint_of(ack.origin) else {
+    let Some(ep) = worker.endpoint_to_answer(ack.origin) else {
         crate::ucs_diag!("no endpoint to acknowledge a synchronous send to");
         return;
     };

@@ -14,7 +14,7 @@ use super::{IdTable, Keepalive, Worker};
 use crate::sys::event::{EventSet, random_u64};
 use crate::ucp::am::ActiveMessages;
 use crate::ucp::context::{Context, Features, OpenIface};
-use crate::ucp::ep::Wired;
+use crate::ucp::ep::{LastWords, Wired};
 use crate::ucp::failover::Links;
 use crate::ucp::print::used::Used;
 use crate::ucp::request::RequestPool;
@@ -125,6 +125,7 @@ impl Worker {
             ahead: Ahead::default(),
             next_token: Cell::new(0),
             by_origin: Origins::default(),
+            last_words: LastWords::default(),
             no_options: Rc::default(),
             ways: KnownWays::default(),
             connections: RefCell::default(),

@@ -45,7 +45,7 @@ use self::tokens::Tokens;
 use crate::sys::event::EventSet;
 use crate::ucp::am::ActiveMessages;
 use crate::ucp::context::{Context, OpenIface};
-use crate::ucp::ep::{Endpoint, EpConfig, EpOptions, Waiting, Wired};
+use crate::ucp::ep::{Endpoint, EpConfig, EpOptions, LastWords, Waiting, Wired};
 use crate::ucp::failover::Links;
 use crate::ucp::mem::Memory;
 use crate::ucp::print::used::Used;
@@ -156,6 +156,7 @@ pub struct Worker {
     next_token: Cell<u64>,
     ahead: Ahead,
     by_origin: Origins,
+    pub(in crate::ucp) last_words: LastWords,
     /// Of endpoints for which nothing was said.
     no_options: Rc<EpOptions>,
     /// Ways to peers by networks.

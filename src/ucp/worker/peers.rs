@@ -314,6 +314,9 @@ impl Worker {
         if let Some(link) = self.links.find(origin) {
             link.orphan(ep.token());
         }
+        if let Some(word) = ep.last_word() {
+            self.last_words.keep(word);
+        }
         self.am.forget_origin(origin);
         self.by_origin.remove(ep);
     }

@@ -342,6 +342,14 @@ impl Ep for FaultEp {
         self.0.dead.get().and_then(|_| self.0.inner())
     }
 
+    fn again(&self, token: u64) -> Result<Rc<dyn Ep>> {
+        let inner = self.0.inner().ok_or(Error::Unsupported)?;
+        // What can't be lost still works.
+        inner
+            .again(token)
+            .or_else(|error| self.below().ok_or(error))
+    }
+
     fn watch(&self) {
         if let Some(inner) = self.0.inner() {
             inner.watch();

@@ -39,6 +39,11 @@ fn check(ok: bool) -> Result<()> {
 }
 
 impl Ep for TcpEp {
+    fn again(&self, token: u64) -> Result<Rc<dyn Ep>> {
+        let conn = self.shared.claim_or_connect(self.conn.peer, token)?;
+        Ok(Rc::new(TcpEp::new(self.shared.clone(), conn)))
+    }
+
     fn am_short(&self, id: u8, header: u64, payload: &[u8]) -> Result<Post> {
         let (shared, conn) = (&*self.shared, &self.conn);
         let len = 8 + payload.len();

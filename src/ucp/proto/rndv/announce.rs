@@ -264,7 +264,7 @@ pub fn on_rtr(worker: &Worker, data: &[u8]) -> Option<()> {
 /// What the receiver asks for was given up here, by a close or by a failure that it has heard of
 /// before it had a use for the message. What ended in good order has been answered before this.
 fn refuse(worker: &Worker, rtr: &Rtr) -> Option<()> {
-    let ep = worker.endpoint_of(rtr.origin)?;
+    let ep = worker.endpoint_to_answer(rtr.origin)?;
     let refusal = Atp {
         receiver_op: rtr.receiver_op,
         offset: rtr.offset,

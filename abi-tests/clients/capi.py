@@ -474,6 +474,11 @@ def tests():
     found += over_all("capi am_closed", alone("am_closed"))
     found += over_all("capi am_closed, failover", alone("am_closed", more={"UCX_FAILOVER_ENABLE": "y"}))
     found += over_all("capi close_again, failover", alone("close_again", more={"UCX_FAILOVER_ENABLE": "y"}))
+    # Genuine UCX ends what is received, and waits for ever for some of the gets.
+    for what in ("unheard", "gets"):
+        found.append(Test(f"capi cut, {what}", "tcp", alone("cut", [what], limit=400)))
+    for rails in ({"UCX_MAX_EAGER_RAILS": "2", "UCX_RNDV_THRESH": "inf"}, {"UCX_MAX_RNDV_RAILS": "2", "UCX_RNDV_SCHEME": "am", "UCX_RNDV_THRESH": "0"}):
+        found.append(Test(f"capi cut, shared, {next(iter(rails))}", "both", alone("cut", ["shared"], more=rails)))
     # Genuine UCX never ends some of these operations.
     for what, arguments in (("", ["20", "5"]), (", with replies", ["20", "12", "replies"])):
         found += over_all(f"capi closing_mix{what}", alone("closing_mix", arguments))

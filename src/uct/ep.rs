@@ -71,6 +71,12 @@ impl Which {
     }
 }
 
+/// Where a way leads. It keeps nothing of the way itself.
+pub trait Route {
+    /// Opens a new way to the same place; `token` names it.
+    fn open(&self, token: u64) -> Result<Rc<dyn Ep>>;
+}
+
 /// A way to one peer. Everything not implemented answers `Error::Unsupported`, in agreement with
 /// the interface's capabilities. Limits are the interface's; exceeding them is `InvalidParam`.
 pub trait Ep: Any {
@@ -178,11 +184,10 @@ pub trait Ep: Any {
         None
     }
 
-    /// A new way to where this one led, for who has lost it and has a word to say; `token` names it. Only
-    /// transports whose ways can be lost while the peer lives know one.
-    fn again(&self, token: u64) -> Result<Rc<dyn Ep>> {
-        let _ = token;
-        Err(Error::Unsupported)
+    /// Where this leads, for who will have lost it and have a word to say. Only transports whose ways can
+    /// be lost while the peer lives know.
+    fn route(&self) -> Option<Box<dyn Route>> {
+        None
     }
 
     /// From now on a link that goes down ends the way at once, instead of when it stays down for

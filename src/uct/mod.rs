@@ -28,7 +28,7 @@ pub mod sm;
 pub mod tcp;
 pub mod vitals;
 
-pub use ep::{Ep, EpParams, IoVec, IoVecMut, Post, Transfer, Which};
+pub use ep::{Ep, EpParams, IoVec, IoVecMut, Post, Route, Transfer, Which};
 pub use gate::Gate;
 pub use iface::{Arm, Events, Iface, IfaceAttr, IfaceCaps, IfaceParams, PerfAttr, Place};
 pub use lease::Lease;

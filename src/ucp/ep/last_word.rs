@@ -14,7 +14,7 @@ use super::pending::Message;
 use crate::ucp::wire::Origin;
 use crate::ucp::wire::wireup::Kind;
 use crate::ucp::worker::Worker;
-use crate::uct::Ep;
+use crate::uct::Route;
 
 /// No endpoint has this token: what becomes of the lane is told to nobody.
 const NOBODY: u64 = 0;
@@ -24,8 +24,8 @@ const MOST: usize = 256;
 /// "What was in flight is given up", to one endpoint of a peer.
 pub struct LastWord {
     to: Origin,
-    /// The one that has failed, which knows where it led.
-    lane: Rc<dyn Ep>,
+    /// Where the lane led that was lost.
+    route: Box<dyn Route>,
     /// The interface that it is of.
     local: u8,
     message: Message,
@@ -33,9 +33,12 @@ pub struct LastWord {
 
 impl LastWord {
     fn say(&self, worker: &Worker) {
-        let lane = self.lane.again(NOBODY);
         // It is closed behind the message.
-        match lane.and_then(|lane| self.message.post(&*lane)) {
+        match self
+            .route
+            .open(NOBODY)
+            .and_then(|lane| self.message.post(&*lane))
+        {
             Ok(_) => worker.activate(self.local),
             Err(error) => {
                 crate::ucs_debug!(
@@ -68,17 +71,20 @@ impl LastWords {
 }
 
 impl Endpoint {
-    /// What its peer's endpoint hears when it asks; `None` while there is no reason to say anything, or
-    /// where numbers tell.
+    /// What its peer's endpoint hears when it asks; `None` unless its lane was lost, by which that would
+    /// have heard already, and where numbers tell.
     pub(in crate::ucp) fn last_word(&self) -> Option<LastWord> {
-        if self.failure().is_none() || !self.is_wired() || self.config().lanes.numbered {
+        self.failure()?;
+        if !self.is_wired() || self.config().lanes.numbered {
             return None;
         }
+        let lane = self.attempts()?.proven()?;
+        lane.check().err()?;
         let am = self.config().lanes.am;
         let local = self.config().lanes.all.get(usize::from(am))?.local;
         Some(LastWord {
             to: self.peer_origin(),
-            lane: self.attempts()?.proven()?.clone(),
+            route: lane.route()?,
             local,
             message: self.word(Kind::Aborted),
         })

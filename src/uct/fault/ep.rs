@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::sys::hostid::Process;
 use crate::ucs::status::{Error, Result};
-use crate::uct::{Ep, IoVec, IoVecMut, Post, Transfer, Vitals, Which};
+use crate::uct::{Ep, IoVec, IoVecMut, Post, Route, Transfer, Vitals, Which};
 
 use super::plan::Fate;
 use super::{Shared, Told, name_of};
@@ -342,12 +342,8 @@ impl Ep for FaultEp {
         self.0.dead.get().and_then(|_| self.0.inner())
     }
 
-    fn again(&self, token: u64) -> Result<Rc<dyn Ep>> {
-        let inner = self.0.inner().ok_or(Error::Unsupported)?;
-        // What can't be lost still works.
-        inner
-            .again(token)
-            .or_else(|error| self.below().ok_or(error))
+    fn route(&self) -> Option<Box<dyn Route>> {
+        self.0.inner()?.route()
     }
 
     fn watch(&self) {

@@ -3,11 +3,11 @@
 use std::rc::Rc;
 
 use crate::ucs::status::{Error, Result};
-use crate::uct::{AM_ID_MAX, Ep, IfaceCaps, IoVec, Post, Vitals, Which};
+use crate::uct::{AM_ID_MAX, Ep, IfaceCaps, IoVec, Post, Route, Vitals, Which};
 
 use super::conn::{Conn, State};
 use super::iface::Shared;
-use super::wire::{FRAME_LEN, Frame, PUT_HEADER};
+use super::wire::{FRAME_LEN, Frame, IfaceId, PUT_HEADER};
 
 pub struct TcpEp {
     shared: Rc<Shared>,
@@ -34,14 +34,29 @@ impl TcpEp {
     }
 }
 
+/// To an interface of a peer.
+struct TcpRoute {
+    shared: Rc<Shared>,
+    peer: IfaceId,
+}
+
+impl Route for TcpRoute {
+    fn open(&self, token: u64) -> Result<Rc<dyn Ep>> {
+        let conn = self.shared.claim_or_connect(self.peer, token)?;
+        Ok(Rc::new(TcpEp::new(self.shared.clone(), conn)))
+    }
+}
+
 fn check(ok: bool) -> Result<()> {
     if ok { Ok(()) } else { Err(Error::InvalidParam) }
 }
 
 impl Ep for TcpEp {
-    fn again(&self, token: u64) -> Result<Rc<dyn Ep>> {
-        let conn = self.shared.claim_or_connect(self.conn.peer, token)?;
-        Ok(Rc::new(TcpEp::new(self.shared.clone(), conn)))
+    fn route(&self) -> Option<Box<dyn Route>> {
+        Some(Box::new(TcpRoute {
+            shared: self.shared.clone(),
+            peer: self.conn.peer,
+        }))
     }
 
     fn am_short(&self, id: u8, header: u64, payload: &[u8]) -> Result<Post> {

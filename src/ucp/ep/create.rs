@@ -19,6 +19,16 @@ use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Result};
 use crate::uct::DeviceKind;
 
+/// Whom an endpoint is made for.
+#[derive(Clone, Copy, PartialEq)]
+enum For {
+    User,
+    /// To answer a peer; whether that would survive the loss of a lane isn't known.
+    Peer,
+    /// The same for one that numbers its messages.
+    NumberedPeer,
+}
+
 impl Endpoint {
     /// An endpoint that has the number `conn` here, to the peer's endpoint `peer`.
     pub fn create_for(
@@ -28,18 +38,22 @@ impl Endpoint {
         peer: Origin,
         options: EpOptions,
     ) -> Result<Rc<Endpoint>> {
-        Self::create_with(worker, address, conn, peer, options, false)
+        Self::create_with(worker, address, conn, peer, options, For::User)
     }
 
-    /// The same for a peer that numbers its messages.
-    pub fn create_numbered(
+    /// One to answer a peer, which the user may take over; `numbered`: the peer numbers its messages.
+    pub fn create_for_peer(
         worker: &Rc<Worker>,
         address: &WorkerAddress<'_>,
         conn: u32,
         peer: Origin,
-        options: EpOptions,
+        numbered: bool,
     ) -> Result<Rc<Endpoint>> {
-        Self::create_with(worker, address, conn, peer, options, true)
+        let whom = match numbered {
+            true => For::NumberedPeer,
+            false => For::Peer,
+        };
+        Self::create_with(worker, address, conn, peer, EpOptions::default(), whom)
     }
 
     fn create_with(
@@ -48,12 +62,13 @@ impl Endpoint {
         conn: u32,
         peer: Origin,
         options: EpOptions,
-        numbered: bool,
+        whom: For,
     ) -> Result<Rc<Endpoint>> {
         worker.register_endpoint(true, |token| {
             let ep = Endpoint::bare(worker, conn, options, token, address.peer_name());
             let had_link = worker.links.find(peer).is_some();
-            let wired = ep.connect(address, peer, numbered || had_link)?;
+            let whom = if had_link { For::NumberedPeer } else { whom };
+            let wired = ep.connect(address, peer, whom)?;
             // Each lane that numbers messages begins by telling who we are. One that is there already has
             // told of an end that has been closed since.
             let is_own = worker.uid() == address.uuid && conn == peer.conn;
@@ -74,7 +89,7 @@ impl Endpoint {
         worker.register_endpoint(false, |token| {
             let options = EpOptions::default();
             let ep = Endpoint::bare(worker, conn, options, token, address.peer_name());
-            let wired = ep.connect(address, peer, false)?;
+            let wired = ep.connect(address, peer, For::Peer)?;
             ep.attach(peer, wired);
             ep.announced.set(true);
             Ok(Rc::new(ep))
@@ -101,7 +116,7 @@ impl Endpoint {
         if self.is_wired() || self.failed.get().is_some() {
             return;
         }
-        match self.connect(address, peer, false) {
+        match self.connect(address, peer, For::User) {
             Ok(wired) => {
                 self.attach(peer, wired);
                 if self.is_blocked() {
@@ -142,11 +157,14 @@ impl Endpoint {
         }
     }
 
-    /// Lanes to the peer's endpoint `peer`. `numbered`: it numbers its messages.
-    fn connect(&self, address: &WorkerAddress<'_>, peer: Origin, numbered: bool) -> Result<Wired> {
+    /// Lanes to the peer's endpoint `peer`.
+    fn connect(&self, address: &WorkerAddress<'_>, peer: Origin, whom: For) -> Result<Wired> {
         let (worker, options) = (&self.worker, self.options());
+        let numbered = whom == For::NumberedPeer;
         let Some(lanes) = numbered_lanes(worker, address, &options, numbered)? else {
-            return connect(worker, address, &options, self.token);
+            let mut need = requirements(worker, &options);
+            need.spread_near &= whom == For::User;
+            return connect(worker, address, &need, options.mode, self.token);
         };
         let link = match worker.links.find(peer) {
             Some(link) => {
@@ -220,17 +238,18 @@ impl Endpoint {
 fn connect(
     worker: &Rc<Worker>,
     address: &WorkerAddress<'_>,
-    options: &EpOptions,
+    need: &Requirements,
+    mode: ErrorMode,
     token: u64,
 ) -> Result<Wired> {
     let mut unusable: SmallVec<[Candidate; 2]> = SmallVec::new();
     let mut first_error = None;
     loop {
-        let (lanes, ways) = match choose(worker, address, options, &unusable) {
+        let (lanes, ways) = match choose(worker, address, need, mode, &unusable) {
             Ok(chosen) => chosen,
             Err(error) => return Err(first_error.unwrap_or(error)),
         };
-        match open(worker, address, &lanes, &ways, options.mode, token) {
+        match open(worker, address, &lanes, &ways, mode, token) {
             Ok(wired) => return Ok(wired),
             // What was left out isn't chosen again.
             Err((Some(way), error)) if !unusable.contains(&way) => {
@@ -310,11 +329,11 @@ fn rails(address: &WorkerAddress<'_>, chosen: &Lanes) -> Vec<failover::Way> {
 fn choose(
     worker: &Worker,
     address: &WorkerAddress<'_>,
-    options: &EpOptions,
+    need: &Requirements,
+    mode: ErrorMode,
     unusable: &[Candidate],
 ) -> Result<(Lanes, SmallVec<[Candidate; 4]>)> {
     let local = local(worker);
-    let requirements = requirements(worker, options);
     let mut reachable = |l: usize, r: usize| {
         if unusable.contains(&(l as u8, r as u8)) {
             return Err("it can't be opened".to_owned());
@@ -326,7 +345,7 @@ fn choose(
         &local,
         &address.tls,
         &mut reachable,
-        &requirements,
+        need,
     )
     .map_err(|reason| {
         crate::ucs_error!("{}", reason.0);
@@ -336,8 +355,8 @@ fn choose(
     let am = lanes.all.get(usize::from(lanes.am));
     let ways = match am.map(|spec| (spec.local, spec.remote)) {
         // Memory of this host is there or it isn't: only a network's ways are found out by trying.
-        Some(am) if !worker.is_intra_node(am.0) && options.mode != ErrorMode::Failover => {
-            select::alternatives(&local, &address.tls, &mut reachable, &requirements, am)
+        Some(am) if !worker.is_intra_node(am.0) && mode != ErrorMode::Failover => {
+            select::alternatives(&local, &address.tls, &mut reachable, need, am)
         }
         _ => SmallVec::new(),
     };
@@ -363,14 +382,15 @@ pub fn why_unused(
     address: &WorkerAddress<'_>,
     options: &EpOptions,
 ) -> Result<Vec<(RscIndex, String)>> {
-    let (lanes, _) = choose(worker, address, options, &[])?;
+    let need = requirements(worker, options);
+    let (lanes, _) = choose(worker, address, &need, options.mode, &[])?;
     let local = local(worker);
     let reasons = select::why::unused(
         &lanes,
         &local,
         &address.tls,
         &mut |l, r| reachable(worker, address, l, r),
-        &requirements(worker, options),
+        &need,
     );
     let named = local.iter().zip(reasons);
     Ok(named

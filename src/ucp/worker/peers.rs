@@ -148,7 +148,7 @@ impl Worker {
             return Ok(());
         }
         let conn = self.answer_to(origin);
-        let ep = Endpoint::create_for(&this, address, conn, origin, EpOptions::default())?;
+        let ep = Endpoint::create_for_peer(&this, address, conn, origin, false)?;
         ep.peer_is_back();
         Ok(())
     }
@@ -176,7 +176,7 @@ impl Worker {
             }
             None => {
                 let conn = self.answer_to(origin);
-                Endpoint::create_numbered(&this, address, conn, origin, EpOptions::default())?;
+                Endpoint::create_for_peer(&this, address, conn, origin, true)?;
                 Ok(())
             }
         }

@@ -33,6 +33,10 @@ ENDS = ["ok", "failed", "crashed", "hung"]  # better first
 # whether each test can pass, not how often the launcher hangs.
 APART = re.compile(r"test_spawn$")
 ATTEMPTS = 4
+# OpenMPI 5's partitioned communication counts down the references of communicators that it has freed
+# already: it damages its heap, and MPI_Finalize aborts now and then, with genuine UCX too (4 of 14
+# runs, with GLIBC_TUNABLES=glibc.malloc.tcache_count=0). All its tests must pass; how it ends says nothing.
+DAMAGED = ("openmpi-5.0.11", "test_p2p_buf_part")
 
 
 class Suite:
@@ -164,6 +168,8 @@ def body_for(suite, module, baseline):
         base = baseline[tls].get(module)
         if base is None:
             raise Failure(f"no baseline for {module}; record it")
+        if (suite.name, module) == DAMAGED:
+            base = base | {"end": "crashed"}
         for attempt in range(2 if base["end"] in ("crashed", "hung") else 1):
             r, end, found = run_module(ctx, suite, tls, module, 45 if base["end"] == "hung" else 240)
             complaint = worse(base, end, found)

@@ -18,7 +18,8 @@ enum Life {
 #[derive(Clone, Debug, Default)]
 pub struct Lanes {
     ours: [(u16, Life); MAX_LANES],
-    /// The epoch before, where the peer has not answered about that either.
+    /// The last epoch before the present one that the peer has not answered about. An answer about it is
+    /// one about all before it, which don't count for the peer any more either.
     owed: [u16; MAX_LANES],
     /// The last epoch of the peer's lanes that doesn't count any more.
     stopped: [u16; MAX_LANES],
@@ -49,16 +50,15 @@ impl Lanes {
         Some(LaneId { lane, epoch })
     }
 
-    /// Begins a life although the peer has not answered about the last one: there may be no other
-    /// lane by which it could.
+    /// Begins a life although the peer has not answered about the last one, or those before: there may
+    /// be no other lane by which it could.
     pub fn reopen(&mut self, lane: u8) -> Option<LaneId> {
         let (epoch, life) = self.at(lane);
-        let owed = self.owed.get_mut(usize::from(lane))?;
-        if life != Life::Down || *owed != 0 {
+        if life != Life::Down {
             return None;
         }
         let next = epoch.checked_add(1)?;
-        *owed = epoch;
+        *self.owed.get_mut(usize::from(lane))? = epoch;
         self.set(lane, next, Life::Trying);
         Some(LaneId { lane, epoch: next })
     }
@@ -113,34 +113,41 @@ impl Lanes {
         }
     }
 
-    /// Dead lanes that the peer has not answered about.
-    pub fn unanswered(&self) -> impl Iterator<Item = LaneId> + '_ {
-        let owed = (0u8..).zip(&self.owed).filter(|(_, epoch)| **epoch != 0);
-        let owed = owed.map(|(lane, epoch)| LaneId {
-            lane,
-            epoch: *epoch,
-        });
-        let down = (0..MAX_LANES as u8).filter_map(|lane| match self.at(lane) {
-            (epoch, Life::Down) => Some(LaneId { lane, epoch }),
-            _ => None,
-        });
-        owed.chain(down)
+    /// The last life of a lane that the peer has not answered about; 0: none.
+    fn awaited(&self, lane: u8) -> u16 {
+        match self.at(lane) {
+            (epoch, Life::Down) => epoch,
+            _ => {
+                let owed = self.owed.get(usize::from(lane));
+                owed.copied().unwrap_or_default()
+            }
+        }
     }
 
-    /// The peer has answered.
+    /// Dead lanes that the peer has not answered about: the last life of each, which stands for those
+    /// before it.
+    pub fn unanswered(&self) -> impl Iterator<Item = LaneId> + '_ {
+        (0..MAX_LANES as u8).filter_map(|lane| {
+            let epoch = self.awaited(lane);
+            (epoch != 0).then_some(LaneId { lane, epoch })
+        })
+    }
+
+    /// The peer has answered about this life of a lane, and so about all before it. One that is late
+    /// settles nothing of the lives since. False if none was waited for that ended with this life.
     pub fn settled(&mut self, id: LaneId) -> bool {
-        if let Some(owed) = self.owed.get_mut(usize::from(id.lane))
-            && *owed == id.epoch
-            && id.epoch != 0
-        {
-            *owed = 0;
-            return true;
-        }
-        let found = self.at(id.lane) == (id.epoch, Life::Down);
-        if found {
+        let last = self.at(id.lane) == (id.epoch, Life::Down);
+        if last {
             self.set(id.lane, id.epoch, Life::Gone);
         }
-        found
+        let Some(owed) = self.owed.get_mut(usize::from(id.lane)) else {
+            return false;
+        };
+        let earlier = *owed != 0 && (last || *owed == id.epoch);
+        if earlier {
+            *owed = 0;
+        }
+        last || earlier
     }
 
     /// Nothing of this life of a peer's lane counts any more.
@@ -196,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_may_live_again_before_its_death_is_settled_once() {
+    fn a_lane_may_live_again_however_many_of_its_deaths_are_not_settled() {
         let mut lanes = Lanes::default();
         assert_eq!(lanes.reopen(2), None);
         let first = live(&mut lanes, 2);
@@ -206,11 +213,37 @@ mod tests {
         assert_eq!(lanes.unanswered().collect::<Vec<_>>(), [first]);
         assert!(lanes.proven(second));
         lanes.down(2);
-        assert_eq!(lanes.unanswered().collect::<Vec<_>>(), [first, second]);
-        assert_eq!(lanes.reopen(2), None);
-        assert!(lanes.settled(first) && !lanes.settled(first));
-        assert!(lanes.settled(second) && lanes.is_gone(2));
+        assert_eq!(lanes.unanswered().collect::<Vec<_>>(), [second]);
+        let third = lanes.reopen(2).unwrap();
+        assert!(!lanes.settled(first), "late: it says nothing of the second");
+        assert_eq!(lanes.unanswered().collect::<Vec<_>>(), [second]);
+        assert!(lanes.proven(third) && lanes.down(2) == Some(third));
+        assert!(!lanes.settled(first) && lanes.settled(second) && !lanes.settled(second));
+        assert_eq!(lanes.unanswered().collect::<Vec<_>>(), [third]);
+        assert!(!lanes.is_gone(2) && lanes.settled(third) && lanes.is_gone(2));
         assert_eq!(lanes.unanswered().count(), 0);
+    }
+
+    #[test]
+    fn an_answer_settles_all_lives_before() {
+        let mut lanes = Lanes::default();
+        live(&mut lanes, 2);
+        lanes.down(2);
+        let second = lanes.reopen(2).unwrap();
+        lanes.proven(second);
+        lanes.down(2);
+        assert!(lanes.settled(second));
+        assert_eq!(lanes.unanswered().count(), 0);
+        // One that was only tried changes nothing about what is owed.
+        let third = live(&mut lanes, 2);
+        lanes.down(2);
+        lanes.reopen(2);
+        lanes.down(2);
+        assert!(lanes.is_gone(2));
+        let fifth = live(&mut lanes, 2);
+        assert_eq!(lanes.unanswered().collect::<Vec<_>>(), [third]);
+        assert!(!lanes.settled(fifth), "it is alive");
+        assert!(lanes.settled(third) && lanes.live(2) == Some(fifth));
     }
 
     #[test]

@@ -272,16 +272,14 @@ impl<T, M> Link<T, M> {
         }
     }
 
-    /// The peer has answered: what has not arrived is to be sent again. True if it was news.
-    pub fn on_lane_stopped(&mut self, stopped: &LaneStopped, done: impl FnMut(T)) -> bool {
+    /// The peer has answered: what has not arrived is to be sent again. An answer about an earlier life
+    /// than the last counts for what was on that, too.
+    pub fn on_lane_stopped(&mut self, stopped: &LaneStopped, done: impl FnMut(T)) {
         self.arrived(&stopped.state, done);
-        let news = self.lanes.settled(stopped.lane);
-        if news {
-            self.tx
-                .iter_mut()
-                .for_each(|tx| tx.lane_stopped(stopped.lane));
-        }
-        news
+        self.lanes.settled(stopped.lane);
+        self.tx
+            .iter_mut()
+            .for_each(|tx| tx.lane_stopped(stopped.lane));
     }
 
     /// Gives up what is not acknowledged.

@@ -15,7 +15,8 @@
 //! [`LaneStopped`], which says what has arrived; then the rest is sent again. So bytes in a dead
 //! lane's buffers never land after their replay. Both messages may be lost with another lane: each
 //! side says again what it has said whenever one of its lanes dies, and hearing it twice does no
-//! harm.
+//! harm. What is said of one life of a lane holds for all before it, so a lane may die, live and die
+//! again however often before an answer comes: there may be no lane for it to come by.
 //!
 //! [`Link`] puts this together for one endpoint; [`Pair`] tells which link of the peer's goes with it.
 #![forbid(unsafe_code)]

@@ -7,7 +7,8 @@
 //! dies any more, everything must arrive and be acknowledged.
 //!
 //! A side that has lost all lanes tries again, or gives up. Who speaks to one that has given up is told
-//! so. At the end both have given up, or none, and then all is as above.
+//! so. At the end both have given up, or none, and then all is as above. Nobody gives up for want of a
+//! lane when all can be opened again.
 
 use std::collections::VecDeque;
 
@@ -15,6 +16,7 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// Most lanes. With one only, no answer about a death has another way to come by.
 const LANES: u8 = 3;
 
 /// On a lane.
@@ -52,6 +54,12 @@ enum Step {
         lane: u8,
         lose: usize,
     },
+    /// All lanes are killed, and both sides notice it.
+    Fall {
+        lose: usize,
+    },
+    /// All lanes are opened again, and their proofs are as quick as can be.
+    Revive,
     /// The lane delivers something a second time.
     Repeat {
         side: usize,
@@ -74,6 +82,23 @@ enum Step {
     },
 }
 
+impl Step {
+    /// The same where there are only so many lanes.
+    fn of(mut self, lanes: u8) -> Step {
+        match &mut self {
+            Step::Post { lane, .. }
+            | Step::Move { lane, .. }
+            | Step::Begin { lane, .. }
+            | Step::Kill { lane, .. }
+            | Step::Repeat { lane, .. }
+            | Step::Notice { lane, .. }
+            | Step::Open { lane, .. } => *lane %= lanes,
+            Step::Fall { .. } | Step::Revive | Step::Round { .. } | Step::GiveUp { .. } => {}
+        }
+        self
+    }
+}
+
 #[derive(Default)]
 struct Wire {
     queue: VecDeque<Packet>,
@@ -87,6 +112,8 @@ struct Side {
     old: Vec<VecDeque<Packet>>,
     /// What no lane was there for.
     unsaid: Vec<Packet>,
+    /// The last lives of the peer's lanes that were heard.
+    heard: Vec<u16>,
     lost: bool,
     posted: [u64; 2],
     delivered: [Vec<u64>; 2],
@@ -94,14 +121,14 @@ struct Side {
 }
 
 impl Side {
-    fn new() -> Side {
+    fn new(lanes: u8) -> Side {
         let limits = Limits {
             messages: 8,
             bytes: 64,
         };
         let mut link = Link::new([limits; 2]);
-        let wires = (0..LANES).map(|_| Wire::default()).collect();
-        for lane in 0..LANES {
+        let wires = (0..lanes).map(|_| Wire::default()).collect();
+        for lane in 0..lanes {
             let id = link.lanes.open(lane);
             assert!(id.is_some_and(|id| link.lanes.proven(id)));
         }
@@ -110,6 +137,7 @@ impl Side {
             wires,
             old: Vec::new(),
             unsaid: Vec::new(),
+            heard: vec![0; usize::from(lanes)],
             lost: false,
             posted: [0; 2],
             delivered: [Vec::new(), Vec::new()],
@@ -125,13 +153,19 @@ impl Side {
         }
     }
 
+    fn lanes(&self) -> core::ops::Range<u8> {
+        0..self.wires.len() as u8
+    }
+
     fn any_lane(&self) -> Option<u8> {
         self.link.lanes.all_live().next().map(|id| id.lane)
     }
 
     /// By all lanes that are open.
     fn say(&mut self, packet: Packet) {
-        let open = (0..LANES).filter(|lane| self.link.lanes.open_id(*lane).is_some());
+        let open = self
+            .lanes()
+            .filter(|lane| self.link.lanes.open_id(*lane).is_some());
         let open: Vec<u8> = open.collect();
         if open.is_empty() {
             self.unsaid.push(packet);
@@ -170,11 +204,17 @@ impl Side {
     }
 
     fn say_again(&mut self) {
+        self.unsaid.clear();
         for down in self.link.downs() {
             self.say(Packet::Down(down));
         }
         for stop in self.link.stops() {
             self.say(Packet::Stopped(stop));
+        }
+        for (lane, epoch) in (0u8..).zip(self.heard.clone()) {
+            if epoch != 0 {
+                self.say(Packet::Proof(LaneId { lane, epoch }));
+            }
         }
     }
 
@@ -194,6 +234,11 @@ impl Side {
             self.put(lane, Packet::Probe(id));
             for packet in core::mem::take(&mut self.unsaid) {
                 self.put(lane, packet);
+            }
+            let awaited = self.link.lanes.unanswered().next().is_some();
+            if awaited || self.any_lane().is_none() {
+                // What was said before went by lanes that may be dead.
+                self.say_again();
             }
         }
     }
@@ -260,7 +305,11 @@ impl Side {
                 self.replay();
             }
             Packet::Word => {}
-            Packet::Probe(id) => self.say(Packet::Proof(id)),
+            Packet::Probe(id) => {
+                let heard = &mut self.heard[usize::from(id.lane)];
+                *heard = id.epoch.max(*heard);
+                self.say(Packet::Proof(id));
+            }
             Packet::Proof(id) => {
                 // What may have been said in vain while no lane led anywhere.
                 let had_none = self.any_lane().is_none();
@@ -291,6 +340,57 @@ struct Model {
 }
 
 impl Model {
+    fn new(lanes: u8) -> Model {
+        Model {
+            sides: [Side::new(lanes), Side::new(lanes)],
+        }
+    }
+
+    /// Both sides of each lane.
+    fn ends(&self) -> impl Iterator<Item = (usize, u8)> + use<> {
+        let lanes = self.sides[0].lanes();
+        lanes.flat_map(|lane| [(0, lane), (1, lane)])
+    }
+
+    fn kill(&mut self, lane: u8, lose: usize) {
+        for side in &mut self.sides {
+            let wire = &mut side.wires[usize::from(lane)];
+            wire.dead = true;
+            let left = wire.queue.len().saturating_sub(lose);
+            wire.queue.truncate(left);
+        }
+    }
+
+    fn open(&mut self, side: usize, lane: u8) {
+        if self.sides[side].wires[usize::from(lane)].dead {
+            self.sides[side].open(lane);
+        }
+    }
+
+    /// What proves the new lanes arrives, and no answer to what else comes with that.
+    fn revive(&mut self) {
+        for (side, lane) in self.ends() {
+            self.open(side, lane);
+        }
+        // The proofs go by all lanes.
+        self.deliver_upto(|packet| matches!(packet, Packet::Probe(_)));
+        self.deliver_upto(|packet| matches!(packet, Packet::Proof(_)));
+    }
+
+    /// On each lane all up to the last of these which is there now.
+    fn deliver_upto(&mut self, these: impl Fn(&Packet) -> bool) {
+        let ends = self.ends().map(|(side, lane)| {
+            let queue = &self.sides[side].wires[usize::from(lane)].queue;
+            let last = queue.iter().rposition(&these);
+            (side, lane, last.map_or(0, |last| last + 1))
+        });
+        for (side, lane, count) in ends.collect::<Vec<_>>() {
+            for _ in 0..count {
+                self.deliver(side, lane);
+            }
+        }
+    }
+
     fn deliver(&mut self, side: usize, lane: u8) -> bool {
         let Some(packet) = self.sides[side].wires[usize::from(lane)].queue.pop_front() else {
             return false;
@@ -346,13 +446,17 @@ impl Model {
                 }
             }
             Step::Kill { lane, lose } => {
-                for side in &mut self.sides {
-                    let wire = &mut side.wires[usize::from(lane)];
-                    wire.dead = true;
-                    let left = wire.queue.len().saturating_sub(lose);
-                    wire.queue.truncate(left);
+                self.kill(lane, lose);
+            }
+            Step::Fall { lose } => {
+                for lane in self.sides[0].lanes() {
+                    self.kill(lane, lose);
+                }
+                for (side, lane) in self.ends() {
+                    self.sides[side].notice(lane);
                 }
             }
+            Step::Revive => self.revive(),
             Step::Repeat { side, lane } => {
                 let front = self.sides[side].wires[usize::from(lane)]
                     .queue
@@ -367,9 +471,7 @@ impl Model {
                 self.sides[side].notice(lane);
             }
             Step::Open { side, lane } => {
-                if self.sides[side].wires[usize::from(lane)].dead {
-                    self.sides[side].open(lane);
-                }
+                self.open(side, lane);
             }
             Step::Round { side } => {
                 if !self.sides[side].lost {
@@ -384,9 +486,10 @@ impl Model {
 
     /// The weather clears up: deaths are noticed, lanes come back, late bytes come late.
     fn settle(&mut self) {
+        let given_up = self.sides.iter().any(|side| side.lost);
         for _ in 0..4 {
             for side in 0..2 {
-                for lane in 0..LANES {
+                for lane in self.sides[side].lanes() {
                     // One that was only tried, too: it is not waited for without an end.
                     let open = self.sides[side].link.lanes.open_id(lane).is_some();
                     if self.sides[side].wires[usize::from(lane)].dead && open {
@@ -409,6 +512,7 @@ impl Model {
         // Who has no lane by now gives up, and who has one is heard now and then.
         for side in 0..2 {
             if !self.has_lane(side) {
+                assert!(given_up, "no lane, though all can be opened");
                 self.sides[side].give_up();
             }
         }
@@ -425,7 +529,7 @@ impl Model {
         for _ in 0..1000 {
             let mut moved = false;
             for side in 0..2 {
-                for lane in 0..LANES {
+                for lane in self.sides[side].lanes() {
                     while self.deliver(side, lane) {
                         moved = true;
                     }
@@ -443,15 +547,20 @@ impl Model {
         }
     }
 
-    fn run(steps: &[Step]) {
-        let mut model = Model {
-            sides: [Side::new(), Side::new()],
-        };
+    /// `patient`: nobody gives up.
+    fn run(lanes: u8, patient: bool, steps: &[Step]) {
+        let mut model = Model::new(lanes);
         for step in steps {
-            model.step(*step);
+            if !(patient && matches!(step, Step::GiveUp { .. })) {
+                model.step(step.of(lanes));
+            }
         }
-        model.settle();
-        let [a, b] = &model.sides;
+        model.end();
+    }
+
+    fn end(&mut self) {
+        self.settle();
+        let [a, b] = &self.sides;
         assert_eq!(a.lost, b.lost, "one has failed and the other goes on");
         if a.lost {
             return;
@@ -481,6 +590,8 @@ fn step() -> impl Strategy<Value = Step> {
         10 => (side.clone(), lane.clone()).prop_map(|(side, lane)| Step::Move { side, lane }),
         2 => (side.clone(), lane.clone()).prop_map(|(side, lane)| Step::Begin { side, lane }),
         1 => (lane.clone(), 0..6usize).prop_map(|(lane, lose)| Step::Kill { lane, lose }),
+        1 => (0..12usize).prop_map(|lose| Step::Fall { lose }),
+        1 => Just(Step::Revive),
         1 => (side.clone(), lane.clone()).prop_map(|(side, lane)| Step::Repeat { side, lane }),
         1 => (side.clone(), lane.clone()).prop_map(|(side, lane)| Step::Notice { side, lane }),
         2 => (side.clone(), lane).prop_map(|(side, lane)| Step::Open { side, lane }),
@@ -502,18 +613,44 @@ fn exactly_once_and_in_order() {
         failure_persistence: None,
         ..ProptestConfig::default()
     };
-    proptest!(config, |(steps in prop::collection::vec(step(), 1..250))| {
-        Model::run(&steps);
+    let steps = prop::collection::vec(step(), 1..250);
+    proptest!(config, |(lanes in 1..=LANES, patient in any::<bool>(), steps in steps)| {
+        Model::run(lanes, patient, &steps);
     });
+}
+
+/// The answer about a death doesn't come before the same lane dies again, of all lanes: what was on any of
+/// their lives is sent again when there is peace.
+#[test]
+fn all_lanes_die_again_and_again_before_the_answer() {
+    let mut model = Model::new(LANES);
+    for life in 1..4 {
+        for (side, lane) in model.ends() {
+            let post = |bulk| Step::Post {
+                side,
+                bulk,
+                lane,
+                urgent: false,
+            };
+            model.step(post(false));
+            model.step(post(true));
+        }
+        model.step(Step::Fall { lose: usize::MAX });
+        model.step(Step::Revive);
+        for (side, lane) in model.ends() {
+            let live = model.sides[side].link.lanes.live(lane);
+            let epoch = life + 1;
+            assert_eq!(live, Some(LaneId { lane, epoch }), "side {side}");
+        }
+    }
+    model.end();
 }
 
 /// The model can fail: a receiver that forgets what it has delivered is found out.
 #[test]
 #[should_panic(expected = "not in order")]
 fn a_broken_receiver_is_found_out() {
-    let mut model = Model {
-        sides: [Side::new(), Side::new()],
-    };
+    let mut model = Model::new(LANES);
     let post = Step::Post {
         side: 0,
         bulk: false,

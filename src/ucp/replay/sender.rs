@@ -171,10 +171,14 @@ impl<T> Sender<T> {
         }
     }
 
-    /// What was on that lane and has not arrived by now never will: it is to be sent again.
+    /// What was on that lane, in its lives up to this, and has not arrived by now never will: it is to be
+    /// sent again.
     pub fn lane_stopped(&mut self, lane: LaneId) {
         for entry in &mut self.entries {
-            if entry.place == Whereabouts::Limbo(lane) {
+            if let Whereabouts::Limbo(other) = entry.place
+                && other.lane == lane.lane
+                && other.epoch <= lane.epoch
+            {
                 entry.place = Whereabouts::Ready { again: true };
                 self.ready += 1;
                 self.ready_from = 0;
@@ -288,6 +292,27 @@ mod tests {
             again.push((seq, item, tx.resent(seq, B)));
         }
         assert_eq!(again, [(1, 1, true), (4, 4, true), (5, 5, false)]);
+    }
+
+    #[test]
+    fn what_was_on_earlier_lives_of_a_lane_is_sent_again_with_it() {
+        let mut tx = sender();
+        let life = |epoch| LaneId { lane: 0, epoch };
+        for epoch in 1..4 {
+            tx.push(u32::from(epoch), 1, life(epoch));
+            tx.lane_down(life(epoch));
+        }
+        tx.push(4, 1, B);
+        tx.lane_down(B);
+        tx.lane_stopped(life(2));
+        let mut again = Vec::new();
+        while let Some((seq, _)) = tx.next_replay() {
+            again.push(seq);
+            tx.resent(seq, life(4));
+        }
+        assert_eq!(again, [1, 2], "not the third, nor another lane's");
+        tx.lane_stopped(life(3));
+        assert_eq!(tx.next_replay().map(|(seq, _)| seq), Some(3));
     }
 
     #[test]

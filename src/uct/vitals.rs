@@ -12,6 +12,9 @@ pub struct Vitals {
     pub up: bool,
     /// It has answered; it may have closed since.
     pub answered: bool,
+    /// The peer's host has taken all that it was sent, the connection at least. Its process may be
+    /// elsewhere.
+    pub reached: bool,
     /// Something was sent that the peer's host has not acknowledged. What a peer can't take because
     /// it doesn't read does not count.
     pub unacked: bool,
@@ -51,6 +54,7 @@ mod tests {
     const UP: Vitals = Vitals {
         up: true,
         answered: true,
+        reached: false,
         unacked: true,
         acked: 5,
         retransmits: 3,

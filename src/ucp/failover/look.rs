@@ -2,18 +2,30 @@
 
 use std::time::{Duration, Instant};
 
-use super::Reliable;
 use super::rails::Rail;
+use super::{Forlorn, Reliable};
 use crate::ucp::wire::numbered::Say;
 use crate::ucp::worker::Worker;
 use crate::uct::Ep;
 
 /// A lane that has not answered for this long since it was opened is given up.
 const TRY_TIME: Duration = Duration::from_secs(5);
+/// So many looks at least find no lane before there is said to be none.
+const LEAST_LOOKS: u32 = 4;
 /// Bytes that a lane has carried that is of use.
 const MUCH: u64 = 64 << 10;
 /// Lanes that fail sooner than this after they were opened are opened again later and later.
 const LONGEST_PAUSE: u32 = 32;
+
+impl Forlorn {
+    /// Time that this process was elsewhere is none that lanes were tried in: no look counts for much of
+    /// the time that it takes to `detect` a lane's death.
+    fn wait(&mut self, now: Instant, detect: Duration) {
+        if let Some(looked) = self.looked {
+            self.tried += (now - looked).min(detect / LEAST_LOOKS);
+        }
+    }
+}
 
 impl Reliable {
     /// Looks whether lanes still lead anywhere, and opens those that are gone.
@@ -114,19 +126,28 @@ impl Reliable {
         if self.link.borrow().lanes.all_live().next().is_some() {
             return self.forlorn.set(None);
         }
-        let enough = |first| now - first > self.settings.detect;
-        if forlorn.tried.is_some_and(enough) {
+        if !self.reaches_host() {
+            forlorn.wait(now, self.settings.detect);
+        }
+        forlorn.looked = Some(now);
+        if forlorn.tried >= self.settings.detect {
             return self.lose(forlorn.error);
         }
         for (rail, index) in self.rails.iter().zip(0u8..) {
             let rested = rail.since.get().is_none_or(|since| now - since > PAUSE);
             if rail.lane().is_none() && rested {
-                forlorn.tried.get_or_insert(now);
                 // Its link may be down; there is time to try again.
                 let _ = self.open_lane(worker, index);
             }
         }
         self.forlorn.set(Some(forlorn));
+    }
+
+    /// Whether the peer's host has answered by a lane that the peer is yet to be heard by: that is busy,
+    /// or stopped, and not dead.
+    fn reaches_host(&self) -> bool {
+        let mut lanes = self.rails.iter().filter_map(Rail::lane);
+        lanes.any(|lane| lane.vitals().is_some_and(|vitals| vitals.reached))
     }
 
     /// The peer is heard by a new lane: its way, or all, may be there again. Those that are missing are

@@ -14,7 +14,7 @@ use crate::ucp::wire::{Writer, am};
 use crate::ucp::worker::{ReqOptions, Worker, WorkerParams};
 use crate::ucs::config::Config;
 use crate::ucs::status::Error;
-use crate::uct::{Events, Place};
+use crate::uct::{Ep, Events, Place};
 
 fn worker() -> Rc<Worker> {
     let mut config = Config::default();
@@ -160,8 +160,12 @@ fn what_is_left_in_a_dead_lane_does_not_count_after_the_answer() {
     assert!(two.counts(&again) && !two.counts(&again), "once");
 }
 
+struct Silent;
+
+impl Ep for Silent {}
+
 /// A process that has not run for long after its last lane was lost tries all before it gives up, and
-/// gives up when that has led nowhere for as long as it takes to find out.
+/// gives up when that has led nowhere for as long as it takes to find out. It may be elsewhere meanwhile.
 #[test]
 fn lanes_are_tried_before_an_endpoint_fails() {
     let two = Two::new();
@@ -172,13 +176,37 @@ fn lanes_are_tried_before_an_endpoint_fails() {
     two.link.look_at_lanes(&two.a, late);
     assert!(!two.link.lost.get(), "given up untried");
     assert!(rail.lane().is_some(), "not tried");
-    let soon = late + two.link.settings.detect / 2;
-    two.link.look_at_lanes(&two.a, soon);
-    assert!(!two.link.lost.get(), "given up too soon");
-    let end = late + two.link.settings.detect + Duration::from_millis(1);
-    two.link.look_at_lanes(&two.a, end);
-    assert!(two.link.lost.get());
+    // Nobody answers there.
+    *rail.lane.borrow_mut() = Some(Rc::new(Silent));
+    let later = late + 1000 * two.link.settings.detect;
+    let tenth = two.link.settings.detect / 10;
+    let looks = (0..20).take_while(|look| {
+        two.link.look_at_lanes(&two.a, later + *look * tenth);
+        !two.link.lost.get()
+    });
+    // One counts for a quarter at most.
+    assert_eq!(looks.count(), 8);
     assert_eq!(two.eps[0].failure(), Some(Error::ConnectionReset));
+}
+
+/// The same, but the peer's host answers: its process has not run for long.
+#[test]
+fn a_peer_that_is_elsewhere_is_waited_for() {
+    let two = Two::new();
+    two.link.lane_failed(0, Error::ConnectionReset);
+    let late = Instant::now() + 1000 * two.link.settings.detect;
+    two.link.look_at_lanes(&two.a, late);
+    let lane = two.link.rails[0].lane().expect("a lane is tried");
+    let end = Instant::now() + Duration::from_secs(30);
+    while !lane.vitals().expect("TCP tells").reached {
+        two.a.progress();
+        assert!(Instant::now() < end, "its host doesn't answer");
+    }
+    for look in 1..50 {
+        two.link
+            .look_at_lanes(&two.a, late + look * two.link.settings.detect);
+    }
+    assert!(!two.link.lost.get() && two.link.forlorn.get().is_some());
 }
 
 /// The same, but the peer is there: the endpoint lives on.

@@ -92,17 +92,20 @@ impl Shared {
 
     /// As `Ep::vitals`.
     pub fn vitals(conn: &Conn) -> Option<Vitals> {
-        if conn.state.get() != State::Up {
+        let state = conn.state.get();
+        if !matches!(state, State::Up | State::Greeting) {
             return Some(Vitals {
                 // It answered before it closed; what is sent now connects again.
-                answered: conn.state.get() == State::Idle,
+                answered: state == State::Idle,
                 ..Vitals::default()
             });
         }
         let info = net::tcp_info(conn.fd.get())?;
+        let up = state == State::Up;
         Some(Vitals {
-            up: true,
-            answered: true,
+            up,
+            answered: up,
+            reached: info.unacked == 0 && info.probes == 0,
             // A peer that does not read answers probes, too.
             unacked: info.unacked != 0 || info.probes != 0,
             acked: info.bytes_acked,

@@ -1,8 +1,10 @@
 /* Connections break while both workers live: their sockets are shut down. What waits for the other side ends.
- * usage: cut unheard | gets | shared
+ * usage: cut unheard | gets | shared | away | deadly
  *   unheard: the receiver has no lane that breaks, or one that can be had again, and asks a sender that has failed
  *   gets:    one of several endpoints' connections breaks; the others go on, or fail, and nothing waits for ever
- *   shared:  FAILOVER over shared memory and a network at once: nothing is lost with the network */
+ *   shared:  FAILOVER over shared memory and a network at once: nothing is lost with the network
+ *   away:    FAILOVER, all connections break while one side, or both, are elsewhere for long: nothing is lost
+ *   deadly:  FAILOVER, UCX_FAULT_BYTES below one piece of a message: each lane dies of it, until it is given up */
 #include "capi.h"
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -147,6 +149,64 @@ static void shared(void)
     pair_close();
 }
 
+/* ---- one side is elsewhere --------------------------------------------------------------------------- */
+
+enum { AWAY = 15 }; /* tenths of a second, many times UCX_FAILOVER_DETECT_TIME */
+
+/* `here`: who goes on meanwhile; those that are away have seen the end of their lanes first, or (not `seen`) have not. */
+static void away(struct side *here, int seen)
+{
+    open_sides((ucp_err_handling_mode_t)2); /* FAILOVER */
+    connect_to(&B, A.addr);
+    for (int i = 0; i < 2; i++) {
+        struct side *from = i ? &B : &A, *to = i ? &A : &B;
+        ucs_status_ptr_t r = ucp_tag_recv_nbx(to->w, in, 8, i, ALL, &plain), s = ucp_tag_send_sync_nbx(from->ep, out, 8, i, &plain);
+        MUST(finished(s));
+        MUST(finished(r));
+    }
+    fill(out, LEN, seen);
+    memset(in, 0, LEN);
+    ucs_status_ptr_t r = ucp_tag_recv_nbx(B.w, in, LEN, 7, ALL, &plain), s = ucp_tag_send_sync_nbx(A.ep, out, LEN, 7, &plain);
+    HOLDS(cut(-1) > 0);
+    for (int i = 0; i < 20 && seen; i++) progress();
+    for (double end = now() + AWAY / 10.; now() < end;) {
+        if (here) ucp_worker_progress(here->w);
+        usleep(1000);
+    }
+    MUST(finished(s));
+    MUST(finished(r));
+    HOLDS(same(in, LEN, seen) && !failures);
+    printf("%s here, %s: goes on\n", here == &A ? "the sender" : here ? "the receiver" : "nobody", seen ? "all have seen it" : "unseen");
+    close_by_force(&A);
+    close_by_force(&B);
+    pair_close();
+}
+
+/* ---- every lane dies of the same message ------------------------------------------------------------- */
+
+static void deadly(void)
+{
+    open_sides((ucp_err_handling_mode_t)2); /* FAILOVER */
+    connect_to(&B, A.addr);
+    ucs_status_ptr_t r = ucp_tag_recv_nbx(B.w, in, LEN, 7, ALL, &plain), s = ucp_tag_send_nbx(A.ep, out, LEN, 7, &plain);
+    UNTIL(failures == 2);
+    HOLDS(finished(s) != UCS_OK && finished(r) != UCS_OK);
+    close_by_force(&A);
+    close_by_force(&B);
+    /* The two workers can connect again, and what is short goes. */
+    failures = 0;
+    connect_to(&A, B.addr);
+    connect_to(&B, A.addr);
+    r = ucp_tag_recv_nbx(B.w, in, 8, 8, ALL, &plain);
+    s = ucp_tag_send_sync_nbx(A.ep, out, 8, 8, &plain);
+    MUST(finished(s));
+    MUST(finished(r));
+    HOLDS(!failures);
+    close_by_force(&A);
+    close_by_force(&B);
+    pair_close();
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -160,8 +220,13 @@ int main(int argc, char **argv)
             for (int which = 0; which < ENDS; which++) gets(first, which);
     } else if (!strcmp(what, "shared")) {
         shared();
+    } else if (!strcmp(what, "away")) {
+        struct side *here[] = {&A, &B, NULL};
+        for (int i = 0; i < 6; i++) away(here[i % 3], i / 3);
+    } else if (!strcmp(what, "deadly")) {
+        deadly();
     } else {
-        DIE("usage: cut unheard | gets | shared");
+        DIE("usage: cut unheard | gets | shared | away | deadly");
     }
     return finish();
 }

@@ -33,20 +33,8 @@ pub struct LastWord {
 
 impl LastWord {
     fn say(&self, worker: &Worker) {
-        // It is closed behind the message.
-        match self
-            .route
-            .open(NOBODY)
-            .and_then(|lane| self.message.post(&*lane))
-        {
-            Ok(_) => worker.activate(self.local),
-            Err(error) => {
-                crate::ucs_debug!(
-                    "worker {:x} can't be told that its peer has failed: {error}",
-                    self.to.worker
-                );
-            }
-        }
+        self.message
+            .say_apart(worker, self.local, || self.route.open(NOBODY));
     }
 }
 

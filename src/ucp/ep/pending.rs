@@ -42,6 +42,19 @@ impl Message {
         Message { id, bytes }
     }
 
+    /// Says it by a way of its own, over the worker's interface `local`, which is closed behind it.
+    pub(in crate::ucp) fn say_apart(
+        &self,
+        worker: &Worker,
+        local: u8,
+        open: impl FnOnce() -> Result<Rc<dyn Ep>>,
+    ) {
+        match open().and_then(|way| self.post(&*way)) {
+            Ok(_) => worker.activate(local),
+            Err(error) => crate::ucs_debug!("a peer can't be told by one way: {error}"),
+        }
+    }
+
     pub(super) fn post(&self, lane: &dyn Ep) -> Result<Post> {
         let Message { id, bytes } = self;
         lane.am_bcopy(

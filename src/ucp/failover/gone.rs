@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use super::rails::Way;
 use super::{NO_LINK, Reliable};
+use crate::ucp::ep::Message;
 use crate::ucp::wire::numbered::Between;
-use crate::ucp::wire::{Origin, Writer, am, wireup};
+use crate::ucp::wire::{Origin, am, wireup};
 use crate::ucp::worker::Worker;
 use crate::uct::EpParams;
 
@@ -123,28 +124,21 @@ impl Worker {
             },
             to: peer,
         };
+        let message = Message::new(am::WIREUP, wireup::Wireup::LEN + 16, |w| {
+            header.encode(w);
+            w.u64(theirs).u64(ours);
+        });
         for way in ways {
             let Some(open) = self.ifaces().get(usize::from(way.local)) else {
                 continue;
             };
-            let ep = open.iface.create_ep(&EpParams {
-                device_addr: &way.device_addr,
-                iface_addr: &way.iface_addr,
-                token: super::worker::lane_token(NO_LINK, 0),
-            });
-            // It is closed after the message.
-            let told = ep.and_then(|ep| {
-                ep.am_bcopy(am::WIREUP, wireup::Wireup::LEN + 16, &mut |to| {
-                    let mut w = Writer::new(to);
-                    header.encode(&mut w);
-                    w.u64(theirs).u64(ours);
-                    w.len()
+            message.say_apart(self, way.local, || {
+                open.iface.create_ep(&EpParams {
+                    device_addr: &way.device_addr,
+                    iface_addr: &way.iface_addr,
+                    token: super::worker::lane_token(NO_LINK, 0),
                 })
             });
-            if let Err(error) = told {
-                crate::ucs_debug!("a peer can't be told by one way: {error}");
-            }
-            self.activate(way.local);
         }
     }
 }

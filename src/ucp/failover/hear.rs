@@ -21,6 +21,7 @@ type Done = SmallVec<[u64; 4]>;
 impl Reliable {
     /// A message is acknowledged.
     fn done_with(&self, kept: Kept, done: &mut Done) {
+        self.fruitless.set(0);
         match kept {
             Kept::Copy(bytes) => self.pool.put(bytes),
             Kept::InPlace(message) => done.push(message.token),

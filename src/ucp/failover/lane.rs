@@ -132,12 +132,16 @@ impl Reliable {
             Channel::Bulk => self.order(&link, self.settings.rails_of(id)),
         };
         for index in order {
-            if let Ok(Some(posted)) = self.post_by(index, &link, channel, label, &mut kept) {
-                self.count_on(index, cost);
-                link.sent(&posted, kept, cost);
-                drop(link);
-                self.list();
-                return Ok(Post::Pending);
+            match self.post_by(index, &link, channel, label, &mut kept) {
+                Ok(Some(posted)) => {
+                    self.count_on(index, cost);
+                    link.sent(&posted, kept, cost);
+                    drop(link);
+                    self.list();
+                    return Ok(Post::Pending);
+                }
+                Ok(None) => {}
+                Err(_) => self.denied.set(true),
             }
         }
         Ok(Post::NoResource)

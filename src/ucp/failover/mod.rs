@@ -135,8 +135,10 @@ struct Waiting {
 struct Forlorn {
     /// What the last one ended with.
     error: Error,
-    /// When one was tried again first. The process may not have run since the last one was lost.
-    tried: Option<Instant>,
+    /// For how long others have been tried in vain.
+    tried: Duration,
+    /// The last look at them.
+    looked: Option<Instant>,
 }
 
 /// All lanes of one endpoint, as one that can't be lost while any of them is left.
@@ -179,6 +181,10 @@ pub struct Reliable {
     lost: Cell<bool>,
     /// There is no lane, and others are tried for a while.
     forlorn: Cell<Option<Forlorn>>,
+    /// Lanes in a row that were in use, and died before the peer had acknowledged any message.
+    fruitless: Cell<u32>,
+    /// A lane failed as it was given something, which is still with who sends it.
+    denied: Cell<bool>,
     /// Nothing has moved on the only lane for as long as it takes to give up one of several.
     lonely: Cell<bool>,
     last_probe: Cell<Instant>,
@@ -230,6 +236,8 @@ impl Reliable {
             said_closed: Cell::new(false),
             lost: Cell::new(false),
             forlorn: Cell::new(None),
+            fruitless: Cell::new(0),
+            denied: Cell::new(false),
             lonely: Cell::new(false),
             last_probe: Cell::new(Instant::now()),
             settings,

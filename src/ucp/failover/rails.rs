@@ -2,7 +2,7 @@
 
 use core::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 
@@ -15,6 +15,10 @@ use crate::ucp::worker::Worker;
 use crate::ucp::worker::tally::{Tally, up};
 use crate::ucs::status::{Error, Result};
 use crate::uct::{Ep, EpParams, IfaceCaps, Post, Stall};
+
+/// So many lanes may come up and die again before one message is acknowledged. What they die of is
+/// sent again by each, and would be for ever.
+const MOST_FRUITLESS: u32 = 64;
 
 /// From an interface of ours to one of the peer's.
 #[derive(Clone, Debug)]
@@ -261,6 +265,9 @@ impl Reliable {
             if link.lanes.live(index).is_some() {
                 rail.was_lost.set(true);
                 self.count(|tally| &tally.lost);
+                if self.denied.take() || !link.is_quiet() {
+                    self.fruitless.set(self.fruitless.get() + 1);
+                }
             }
             link.lane_down(index);
             (0..self.rails.len() as u8).any(|lane| link.lanes.open_id(lane).is_some())
@@ -271,6 +278,13 @@ impl Reliable {
             self.peer.worker,
             if hope { "others go on" } else { "none is left" }
         );
+        if self.fruitless.get() > MOST_FRUITLESS {
+            crate::ucs_diag!(
+                "the last {MOST_FRUITLESS} lanes to worker {:x} died of what they were given: it is given up",
+                self.peer.worker
+            );
+            return self.lose(error);
+        }
         // Lanes that have been tried all the time while the last one was waited for give less hope.
         let hopeless = self.lonely.replace(false) && self.first.get().is_none();
         if hope && !hopeless {
@@ -280,8 +294,11 @@ impl Reliable {
             return self.lose(error);
         }
         if self.forlorn.get().is_none() {
-            let tried = hope.then(Instant::now);
-            self.forlorn.set(Some(Forlorn { error, tried }));
+            self.forlorn.set(Some(Forlorn {
+                error,
+                tried: Duration::ZERO,
+                looked: None,
+            }));
             self.list();
         }
         if hope {

@@ -35,9 +35,9 @@ impl TcpEp {
 }
 
 /// To an interface of a peer.
-struct TcpRoute {
-    shared: Rc<Shared>,
-    peer: IfaceId,
+pub struct TcpRoute {
+    pub shared: Rc<Shared>,
+    pub peer: IfaceId,
 }
 
 impl Route for TcpRoute {

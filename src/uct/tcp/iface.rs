@@ -14,12 +14,12 @@ use crate::sys::netdev::NetAddr;
 use crate::sys::netlink::LinkEvents;
 use crate::ucs::status::{Error, Result};
 use crate::ucs_error;
-use crate::uct::{Arm, Ep, EpParams, Events, Iface, IfaceAttr, IfaceParams};
+use crate::uct::{Arm, Ep, EpParams, Events, Iface, IfaceAttr, IfaceParams, Route};
 
 use super::addr::{self, DeviceAddr};
 use super::config::TcpConfig;
 use super::conn::{Conn, State};
-use super::ep::TcpEp;
+use super::ep::TcpRoute;
 use super::listener::{Handshake, Listener};
 use super::reach::RouteCache;
 use super::slab::Slab;
@@ -412,8 +412,8 @@ impl Iface for TcpIface {
     fn create_ep(&self, params: &EpParams<'_>) -> Result<Rc<dyn Ep>> {
         let device = DeviceAddr::decode(params.device_addr)?;
         let peer = addr::decode_iface(&device, params.iface_addr)?;
-        let conn = self.shared.claim_or_connect(peer, params.token)?;
-        Ok(Rc::new(TcpEp::new(self.shared.clone(), conn)))
+        let shared = self.shared.clone();
+        TcpRoute { shared, peer }.open(params.token)
     }
 
     fn progress(&self, events: &dyn Events) -> usize {

@@ -141,6 +141,11 @@ impl Region {
         for _ in 0..count {
             entries.push(way(r)?);
         }
+        // More than that is never told.
+        let told: usize = entries.iter().map(|entry| 3 + entry.bytes.len()).sum();
+        if told > ROOM {
+            return None;
+        }
         Some(Region { base, len, entries })
     }
 }
@@ -448,6 +453,35 @@ mod tests {
         let n = w.len();
         bytes.truncate(n);
         bytes
+    }
+
+    #[test]
+    fn an_rts_with_more_ways_than_are_told_is_refused() {
+        let way = Entry::new(TlId(1), &[7; MAX_WAY]);
+        let region = Region {
+            base: 0,
+            len: 1,
+            entries: [way].into_iter().collect(),
+        };
+        let rts = Rts {
+            tag: 0,
+            total: 1,
+            identity: identity(1, 2, 3),
+            attempt: 1,
+            op: 1,
+            address: 0,
+            lease: 0,
+            in_memory: true,
+            staged: false,
+            restartable: false,
+            region: Some(region),
+        };
+        let mut bytes = encoded(Rts::LEN, |w| rts.encode(w));
+        let count = Rts::FIXED + 16;
+        assert_eq!(bytes[count], 1);
+        bytes[count] = 2;
+        bytes.extend_from_slice(&[1, 0, 1, 7]);
+        assert_eq!(Rts::decode(&bytes), None);
     }
 
     proptest! {

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 enum { LEN = 300000, SHARED = 5000000, ENDS = 3, AM = 3 };
+static const ucp_err_handling_mode_t FAILOVER = (ucp_err_handling_mode_t)2; /* which older headers don't name */
 static char out[SHARED], in[SHARED];
 static int failures;
 static void *described;
@@ -54,6 +55,20 @@ static void close_by_force(struct side *s)
     s->ep = NULL;
 }
 
+static void close_both(void)
+{
+    close_by_force(&A);
+    close_by_force(&B);
+}
+
+/* A short message, taken by the other side. */
+static void exchange(struct side *from, struct side *to, ucp_tag_t tag)
+{
+    ucs_status_ptr_t r = ucp_tag_recv_nbx(to->w, in, 8, tag, ALL, &plain), s = ucp_tag_send_sync_nbx(from->ep, out, 8, tag, &plain);
+    MUST(finished(s));
+    MUST(finished(r));
+}
+
 /* ---- a receive asks a sender that has failed ------------------------------------------------------- */
 
 enum moment { BEFORE, AFTER, CLOSED, MOMENTS };
@@ -86,8 +101,7 @@ static void unheard(int am, int own_end, enum moment moment)
     ucs_status_t got = finished(r);
     if (got == UCS_OK) DIE("the receive has succeeded");
     printf("%s, %s, received %s: ends\n", am ? "active message" : "tagged message", own_end ? "an end of its own" : "none", moments[moment]);
-    close_by_force(&A);
-    close_by_force(&B);
+    close_both();
     pair_close();
 }
 
@@ -133,7 +147,7 @@ static void gets(int first, int which)
 
 static void shared(void)
 {
-    open_sides((ucp_err_handling_mode_t)2); /* FAILOVER, which older headers don't name */
+    open_sides(FAILOVER);
     connect_to(&B, A.addr);
     for (int i = 0; i < 8; i++) {
         fill(out, SHARED, i);
@@ -156,14 +170,10 @@ enum { AWAY = 15 }; /* tenths of a second, many times UCX_FAILOVER_DETECT_TIME *
 /* `here`: who goes on meanwhile; those that are away have seen the end of their lanes first, or (not `seen`) have not. */
 static void away(struct side *here, int seen)
 {
-    open_sides((ucp_err_handling_mode_t)2); /* FAILOVER */
+    open_sides(FAILOVER);
     connect_to(&B, A.addr);
-    for (int i = 0; i < 2; i++) {
-        struct side *from = i ? &B : &A, *to = i ? &A : &B;
-        ucs_status_ptr_t r = ucp_tag_recv_nbx(to->w, in, 8, i, ALL, &plain), s = ucp_tag_send_sync_nbx(from->ep, out, 8, i, &plain);
-        MUST(finished(s));
-        MUST(finished(r));
-    }
+    exchange(&A, &B, 0);
+    exchange(&B, &A, 1);
     fill(out, LEN, seen);
     memset(in, 0, LEN);
     ucs_status_ptr_t r = ucp_tag_recv_nbx(B.w, in, LEN, 7, ALL, &plain), s = ucp_tag_send_sync_nbx(A.ep, out, LEN, 7, &plain);
@@ -177,8 +187,7 @@ static void away(struct side *here, int seen)
     MUST(finished(r));
     HOLDS(same(in, LEN, seen) && !failures);
     printf("%s here, %s: goes on\n", here == &A ? "the sender" : here ? "the receiver" : "nobody", seen ? "all have seen it" : "unseen");
-    close_by_force(&A);
-    close_by_force(&B);
+    close_both();
     pair_close();
 }
 
@@ -186,24 +195,19 @@ static void away(struct side *here, int seen)
 
 static void deadly(void)
 {
-    open_sides((ucp_err_handling_mode_t)2); /* FAILOVER */
+    open_sides(FAILOVER);
     connect_to(&B, A.addr);
     ucs_status_ptr_t r = ucp_tag_recv_nbx(B.w, in, LEN, 7, ALL, &plain), s = ucp_tag_send_nbx(A.ep, out, LEN, 7, &plain);
     UNTIL(failures == 2);
     HOLDS(finished(s) != UCS_OK && finished(r) != UCS_OK);
-    close_by_force(&A);
-    close_by_force(&B);
+    close_both();
     /* The two workers can connect again, and what is short goes. */
     failures = 0;
     connect_to(&A, B.addr);
     connect_to(&B, A.addr);
-    r = ucp_tag_recv_nbx(B.w, in, 8, 8, ALL, &plain);
-    s = ucp_tag_send_sync_nbx(A.ep, out, 8, 8, &plain);
-    MUST(finished(s));
-    MUST(finished(r));
+    exchange(&A, &B, 8);
     HOLDS(!failures);
-    close_by_force(&A);
-    close_by_force(&B);
+    close_both();
     pair_close();
 }
 

@@ -70,6 +70,15 @@ impl Two {
         }
     }
 
+    /// The only lane is lost, and another is tried at this time, long after that.
+    fn long_without_lane() -> (Two, Instant) {
+        let two = Two::new();
+        two.link.lane_failed(0, Error::ConnectionReset);
+        let late = Instant::now() + 1000 * two.link.settings.detect;
+        two.link.look_at_lanes(&two.a, late);
+        (two, late)
+    }
+
     fn theirs(&self) -> u32 {
         self.link.pair.borrow().theirs() as u32
     }
@@ -192,10 +201,7 @@ fn lanes_are_tried_before_an_endpoint_fails() {
 /// The same, but the peer's host answers: its process has not run for long.
 #[test]
 fn a_peer_that_is_elsewhere_is_waited_for() {
-    let two = Two::new();
-    two.link.lane_failed(0, Error::ConnectionReset);
-    let late = Instant::now() + 1000 * two.link.settings.detect;
-    two.link.look_at_lanes(&two.a, late);
+    let (two, late) = Two::long_without_lane();
     let lane = two.link.rails[0].lane().expect("a lane is tried");
     let end = Instant::now() + Duration::from_secs(30);
     while !lane.vitals().expect("TCP tells").reached {
@@ -212,10 +218,7 @@ fn a_peer_that_is_elsewhere_is_waited_for() {
 /// The same, but the peer is there: the endpoint lives on.
 #[test]
 fn a_lane_that_is_tried_again_is_used() {
-    let two = Two::new();
-    two.link.lane_failed(0, Error::ConnectionReset);
-    let late = Instant::now() + 1000 * two.link.settings.detect;
-    two.link.look_at_lanes(&two.a, late);
+    let (two, _) = Two::long_without_lane();
     let end = Instant::now() + Duration::from_secs(30);
     while two.link.first.get().is_none() {
         two.a.progress();

@@ -59,12 +59,8 @@ impl Rts {
 
     /// As [`Rts::LEN`], but for this one: short ones fit into fewer cache lines.
     pub fn max_len(&self) -> usize {
-        let ways = |region: &Region| -> usize {
-            let len = region.entries.iter().map(|entry| 3 + entry.bytes.len());
-            len.sum()
-        };
         let region = self.region.as_ref();
-        Self::FIXED + region.map_or(0, |region| 17 + ways(region).min(ROOM))
+        Self::FIXED + region.map_or(0, |region| 17 + region.ways_len().min(ROOM))
     }
 
     pub fn encode(&self, w: &mut Writer<'_>) {
@@ -131,6 +127,12 @@ impl Rts {
 }
 
 impl Region {
+    /// Bytes of all ways to map it.
+    fn ways_len(&self) -> usize {
+        let len = self.entries.iter().map(|entry| 3 + entry.bytes.len());
+        len.sum()
+    }
+
     fn decode(r: &mut Reader<'_>) -> Option<Region> {
         let (base, len, count) = (r.u64()?, r.u64()?, r.u8()?);
         base.checked_add(len)?;
@@ -141,12 +143,9 @@ impl Region {
         for _ in 0..count {
             entries.push(way(r)?);
         }
+        let region = Region { base, len, entries };
         // More than that is never told.
-        let told: usize = entries.iter().map(|entry| 3 + entry.bytes.len()).sum();
-        if told > ROOM {
-            return None;
-        }
-        Some(Region { base, len, entries })
+        (region.ways_len() <= ROOM).then_some(region)
     }
 }
 

@@ -102,12 +102,13 @@ impl Shared {
         }
         let info = net::tcp_info(conn.fd.get())?;
         let up = state == State::Up;
+        // A peer that does not read answers probes, too.
+        let unacked = info.unacked != 0 || info.probes != 0;
         Some(Vitals {
             up,
             answered: up,
-            reached: info.unacked == 0 && info.probes == 0,
-            // A peer that does not read answers probes, too.
-            unacked: info.unacked != 0 || info.probes != 0,
+            reached: !unacked,
+            unacked,
             acked: info.bytes_acked,
             retransmits: u32::from(info.retransmits.max(info.probes)),
         })

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use super::Endpoint;
-use super::pending::Message;
+use super::Message;
 use crate::ucp::wire::Origin;
 use crate::ucp::wire::wireup::Kind;
 use crate::ucp::worker::Worker;

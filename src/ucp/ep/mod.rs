@@ -8,6 +8,7 @@ pub mod flush;
 mod last_word;
 mod later;
 mod linger;
+mod message;
 mod parting;
 mod pending;
 mod perf;
@@ -27,7 +28,8 @@ pub(in crate::ucp) use create::ways;
 pub use create::why_unused;
 pub use error::{ErrorHandler, ErrorMode};
 pub use last_word::LastWords;
-pub use pending::{Message, Pending, Queue, Waiting};
+pub use message::Message;
+pub use pending::{Pending, Queue, Waiting};
 pub use rails::{AmRail, Rail, RailInfo, first_done};
 pub use wired::Wired;
 

@@ -5,9 +5,7 @@ use core::cell::Cell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use smallvec::SmallVec;
-
-use super::{Endpoint, Wired};
+use super::{Endpoint, Message, Wired};
 use crate::ucp::failover::Reliable;
 use crate::ucp::proto::{Driven, Flight, Op, Stage, amo, rma, rndv};
 use crate::ucp::request::ReqRef;
@@ -15,7 +13,7 @@ use crate::ucp::wire::{Writer, am, wireup};
 use crate::ucp::wireup::attempts::Attempts;
 use crate::ucp::worker::Worker;
 use crate::ucs::status::{Error, Result};
-use crate::uct::{Ep, Post};
+use crate::uct::Post;
 
 /// Something to send.
 pub enum Pending {
@@ -23,52 +21,6 @@ pub enum Pending {
     Op(ReqRef),
     /// A message that belongs to the endpoint, since the operation behind it may be gone.
     Control(Message),
-}
-
-/// A small message of ours.
-pub struct Message {
-    id: u8,
-    bytes: SmallVec<[u8; 64]>,
-}
-
-impl Message {
-    /// `len`: most bytes that `encode` writes.
-    pub fn new(id: u8, len: usize, encode: impl Fn(&mut Writer<'_>)) -> Message {
-        let mut bytes: SmallVec<[u8; 64]> = SmallVec::from_elem(0, len);
-        let mut w = Writer::new(&mut bytes);
-        encode(&mut w);
-        let len = w.len();
-        bytes.truncate(len);
-        Message { id, bytes }
-    }
-
-    /// Says it by a way of its own, over the worker's interface `local`, which is closed behind it.
-    pub(in crate::ucp) fn say_apart(
-        &self,
-        worker: &Worker,
-        local: u8,
-        open: impl FnOnce() -> Result<Rc<dyn Ep>>,
-    ) {
-        match open().and_then(|way| self.post(&*way)) {
-            Ok(_) => worker.activate(local),
-            Err(error) => crate::ucs_debug!("a peer can't be told by one way: {error}"),
-        }
-    }
-
-    pub(super) fn post(&self, lane: &dyn Ep) -> Result<Post> {
-        let Message { id, bytes } = self;
-        lane.am_bcopy(
-            *id,
-            bytes.len(),
-            &mut |dst| match dst.get_mut(..bytes.len()) {
-                Some(dst) => {
-                    dst.copy_from_slice(bytes);
-                    bytes.len()
-                }
-                None => 0,
-            },
-        )
-    }
 }
 
 /// What waits. Queues that have run empty lend their memory to the next: few endpoints wait at a time.

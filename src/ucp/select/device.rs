@@ -1,7 +1,8 @@
 //! Messages between devices: read by the devices' own lane, or through host memory.
 
 use super::cost::{Linear, bandwidth};
-use super::proto::{ProtoParams, RndvScheme, rndv_best, rndv_cost};
+use super::proto::{ProtoParams, RndvScheme, rndv_best};
+use super::times::rndv_cost;
 use crate::ucs::config::{Config, Group, Kind, Table, var};
 use crate::uct::{IfaceAttr, IfaceCaps};
 

@@ -2,7 +2,7 @@
 //! of attributes; no I/O, no clock, no state.
 //!
 //! [`lanes::select`] matches this worker's interfaces against the entries of a peer's address and
-//! gives [`Lanes`]. [`proto::tag_ranges`] weighs the protocols that those lanes offer and gives a
+//! gives [`Lanes`]. `times` tells what a message takes; [`proto::tag_ranges`] weighs the protocols that those lanes offer and gives a
 //! table of size ranges, [`proto::tag_thresholds`] the same as the few numbers that a send checks.
 
 #![forbid(unsafe_code)]
@@ -14,6 +14,7 @@ pub mod lanes;
 pub mod proto;
 #[cfg(test)]
 mod tests;
+mod times;
 pub mod why;
 
 pub use candidates::{Candidate, alternatives};
@@ -21,5 +22,6 @@ pub use device::DevicePolicy;
 pub use lanes::{LaneIdx, LaneSpec, LaneUse, Lanes, LocalTl, Requirements, Unreachable, select};
 pub use proto::{
     ProtoParams, ProtoRange, Protocol, Reason, RndvScheme, SendClass, TagThresholds, Threshold,
-    message_time, put_threshold, rndv_best, tag_ranges, tag_thresholds,
+    put_threshold, rndv_best, tag_ranges, tag_thresholds,
 };
+pub use times::message_time;

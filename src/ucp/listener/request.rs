@@ -1,20 +1,22 @@
 //! Connection requests.
 
-use core::cell::RefCell;
 use std::net::SocketAddr;
-use std::rc::{Rc, Weak};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
 
 use crate::ucp::wire::sockaddr::{Hello, encode_reject, kind};
 use crate::ucs::status::{Error, Status};
 use crate::uct::tcp::cm::{CmConn, Frame};
 
-/// The connection of a request, until it is answered. The worker ends those that are left.
-pub type Unanswered = Weak<RefCell<Option<CmConn>>>;
+/// The connection of a request, until it is answered. The worker ends those that are left, perhaps while
+/// another thread answers one: a request may be refused, or accepted by another worker, without its lock.
+pub type Unanswered = Weak<Mutex<Option<CmConn>>>;
 
 /// A client that waits for an answer (`ucp_conn_request_h`). Dropping it is a refusal, so that no
 /// client waits for one that was forgotten.
 pub struct ConnRequest {
-    conn: Rc<RefCell<Option<CmConn>>>,
+    conn: Arc<Mutex<Option<CmConn>>>,
     client: SocketAddr,
     hello: Hello,
     address: Vec<u8>,
@@ -24,14 +26,14 @@ impl ConnRequest {
     pub(in crate::ucp) fn new(conn: CmConn, hello: Hello, address: &[u8]) -> ConnRequest {
         ConnRequest {
             client: conn.peer(),
-            conn: Rc::new(RefCell::new(Some(conn))),
+            conn: Arc::new(Mutex::new(Some(conn))),
             hello,
             address: address.to_vec(),
         }
     }
 
     pub(in crate::ucp) fn unanswered(&self) -> Unanswered {
-        Rc::downgrade(&self.conn)
+        Arc::downgrade(&self.conn)
     }
 
     pub fn client_address(&self) -> SocketAddr {
@@ -40,7 +42,7 @@ impl ConnRequest {
 
     /// Addresses of this side, if known, and of the client.
     pub(in crate::ucp) fn addresses(&self) -> (Option<SocketAddr>, SocketAddr) {
-        let local = self.conn.borrow().as_ref().and_then(CmConn::local);
+        let local = self.conn.lock().as_ref().and_then(CmConn::local);
         (local, self.client)
     }
 
@@ -59,12 +61,12 @@ impl ConnRequest {
 
     /// The connection, for the answer.
     pub(in crate::ucp) fn into_conn(self) -> Option<CmConn> {
-        self.conn.take()
+        self.conn.lock().take()
     }
 
     /// Refuses the client, which gets `status`.
     pub fn refuse(self, status: Error) {
-        refuse(self.conn.take(), status.into());
+        refuse(self.conn.lock().take(), status.into());
     }
 }
 
@@ -81,6 +83,6 @@ pub(in crate::ucp) fn refuse(conn: Option<CmConn>, status: Status) {
 
 impl Drop for ConnRequest {
     fn drop(&mut self) {
-        refuse(self.conn.take(), Error::Rejected.into());
+        refuse(self.conn.lock().take(), Error::Rejected.into());
     }
 }

@@ -126,6 +126,7 @@ impl Worker {
             }
             self.cm.remove(key);
         }
+        self.cm.end_leaving(now);
         self.cm.dial_again(self, now);
         match self.cm.paused.get() {
             Some(until) if until <= now => self.cm.resume(),

@@ -19,7 +19,7 @@ use crate::ucp::wire::sockaddr::{BY_SOCKADDR, Hello, SERVER, kind};
 use crate::ucp::worker::Worker;
 use crate::ucp::worker::ids::IdTable;
 use crate::ucs::status::{Error, Result};
-use crate::uct::tcp::cm::{CmConn, CmListener, CmSettings, Frame, Polled};
+use crate::uct::tcp::cm::{CmConn, CmListener, CmSettings, Frame};
 
 /// The key of the timer; ids of sockets have a generation below it.
 pub(super) const TIMER: u64 = u64::MAX;
@@ -28,6 +28,9 @@ pub(super) const TIMER: u64 = u64::MAX;
 const DIALS: u32 = 7;
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LAST_PAUSE: Duration = Duration::from_secs(2);
+
+/// How long a client whose endpoint here is closed may take to hear of it.
+const LEAVE: Duration = Duration::from_secs(60);
 
 /// A client that has no connection yet, and when it shall try again.
 pub(super) struct Dialing {
@@ -86,6 +89,8 @@ pub struct SockaddrWireup {
     /// Clients that have not said who they are, oldest first. Some may have gone.
     pub(super) silent_order: RefCell<VecDeque<(u64, Instant)>>,
     pub(super) silent: Cell<usize>,
+    /// Clients whose endpoint is closed, oldest first, and until when they are waited for.
+    leaving: RefCell<VecDeque<(u64, Instant)>>,
     /// No client is accepted before that.
     pub(super) paused: Cell<Option<Instant>>,
     /// Clients that have no connection yet.
@@ -170,7 +175,7 @@ impl SockaddrWireup {
         let Socket::Client(conn, ..) = &*socket else {
             return;
         };
-        if conn.is_connecting() && attempt < DIALS {
+        if conn.is_undecided() && attempt < DIALS {
             // Clients that began together shall not come together again.
             let pause = (FIRST_PAUSE * (1 << attempt)).min(LAST_PAUSE);
             let spread = pause.mul_f64(f64::from(random_u64() as u16) / 65536.0);
@@ -195,11 +200,8 @@ impl SockaddrWireup {
             let Socket::Client(conn, token, _) = &*socket else {
                 continue;
             };
-            // A failure is left to the socket that is there.
-            if !conn.is_connecting() || matches!(conn.poll(), Polled::Failed(_)) {
-                continue;
-            }
-            if !conn.is_connecting() {
+            // What has become of it is for the socket's own event to tell.
+            if !conn.is_undecided() {
                 continue;
             }
             let Ok(fresh) = conn.again(self.settings(worker)) else {
@@ -252,7 +254,8 @@ impl SockaddrWireup {
     pub fn end(&self) {
         for request in self.unanswered.take() {
             if let Some(place) = request.upgrade() {
-                refuse(place.take(), Error::Rejected.into());
+                let conn = place.lock().take();
+                refuse(conn, Error::Rejected.into());
             }
         }
         self.sockets.take();
@@ -281,12 +284,33 @@ impl SockaddrWireup {
     /// The endpoint with this token is closed: nobody waits for its server any more.
     pub fn forget_endpoint(&self, token: u64) {
         let key = self.of_endpoint.borrow().get(&token).copied();
-        let Some(socket) = key.and_then(|key| self.find(key)) else {
+        let Some((key, socket)) = key.and_then(|key| Some((key, self.find(key)?))) else {
             return;
         };
-        // A client that is being answered has to be told that its peer has gone.
-        if let (Socket::Client(..), Some(key)) = (&*socket, key) {
-            self.remove(key);
+        match &*socket {
+            Socket::Client(..) => self.remove(key),
+            // It has to be told that its peer has gone, and then closes the connection.
+            Socket::Answered(..) => {
+                let until = Instant::now() + LEAVE;
+                self.end_leaving(Instant::now());
+                self.leaving.borrow_mut().push_back((key, until));
+                self.wake_at(until);
+            }
+            _ => {}
+        }
+    }
+
+    /// Connections with clients that had long enough to leave are closed.
+    pub(super) fn end_leaving(&self, now: Instant) {
+        loop {
+            let next = self.leaving.borrow().front().copied();
+            match next {
+                Some((key, until)) if until <= now => self.remove(key),
+                Some((key, until)) if self.find(key).is_some() => return self.wake_at(until),
+                Some(_) => {}
+                None => return,
+            }
+            self.leaving.borrow_mut().pop_front();
         }
     }
 

@@ -20,7 +20,7 @@ pub struct CmConn {
     socket: Socket,
     peer: SocketAddr,
     connecting: Cell<bool>,
-    /// Found while sending.
+    /// Why there is no connection; the kernel tells it once only.
     failed: Cell<Option<Error>>,
     received: RefCell<Vec<u8>>,
     /// Anything has come from the other side.
@@ -126,6 +126,18 @@ impl CmConn {
         self.connecting.get()
     }
 
+    /// True until it is known that the connection is made, or that it never will be. A failure is kept
+    /// for [`CmConn::poll`].
+    pub fn is_undecided(&self) -> bool {
+        if self.connecting.get() && self.failed.get().is_none() {
+            match self.socket.take_error() {
+                Ok(Some(error)) | Err(error) => self.failed.set(Some(connect_error(&error))),
+                Ok(None) => self.connecting.set(self.socket.peer_addr().is_err()),
+            }
+        }
+        self.connecting.get() && self.failed.get().is_none()
+    }
+
     /// True while it must also be watched for being writable.
     pub fn wants_to_write(&self) -> bool {
         self.connecting.get() || !self.to_send.borrow().is_empty()
@@ -151,7 +163,6 @@ impl CmConn {
                         e.kind(),
                         io::ErrorKind::WouldBlock | io::ErrorKind::NotConnected
                     ) => {}
-                // The kernel tells it once only.
                 Err(e) => self.failed.set(Some(connect_error(&e))),
             }
             return Ok(());
@@ -175,15 +186,11 @@ impl CmConn {
 
     /// Moves on what can be moved, and tells what has arrived: one frame at a time.
     pub fn poll(&self) -> Polled {
+        if self.is_undecided() {
+            return Polled::Nothing;
+        }
         if let Some(error) = self.failed.get() {
             return Polled::Failed(error);
-        }
-        if self.connecting.get() {
-            match self.socket.take_error() {
-                Ok(Some(error)) | Err(error) => return Polled::Failed(connect_error(&error)),
-                Ok(None) if self.socket.peer_addr().is_err() => return Polled::Nothing,
-                Ok(None) => self.connecting.set(false),
-            }
         }
         if self.push_out().is_err() {
             return Polled::Failed(Error::ConnectionReset);

@@ -32,9 +32,11 @@ static void check(const char *what, ucs_status_t (*f)(void), ucs_status_t want)
     printf("%s %s: %s\n", s == want ? "ok" : "WRONG", what, name(s));
 }
 
-/* Runs `f` with each number below `n` in a child, for at most `limit` seconds. A line for each that doesn't end by itself. */
-static void each_apart(int n, unsigned limit, void (*f)(int))
+/* Runs `f` with each number below `n` in a child, for at most `limit` seconds. A line for each that doesn't end by itself;
+ * returns how many those are. */
+static int each_apart(int n, unsigned limit, void (*f)(int))
 {
+    int lost = 0;
     for (int i = 0; i < n; i++) {
         int st;
         fflush(NULL);
@@ -47,7 +49,10 @@ static void each_apart(int n, unsigned limit, void (*f)(int))
             _exit(0);
         }
         HOLDS(waitpid(pid, &st, 0) == pid);
-        if (!WIFEXITED(st)) printf("case %d: %s\n", i, WTERMSIG(st) == SIGALRM ? "hangs" : "crashes");
+        if (WIFEXITED(st)) continue;
+        lost++;
+        printf("case %d: %s\n", i, WTERMSIG(st) == SIGALRM ? "hangs" : "crashes");
     }
+    return lost;
 }
 #endif

@@ -364,6 +364,6 @@ int main(int argc, char **argv)
 {
     exact = argc > 1;
     last = run(-1);
-    each_apart(last, 60, apart);
-    return finish();
+    int lost = each_apart(last, 60, apart);
+    return finish() || exact && lost;
 }

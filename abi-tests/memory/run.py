@@ -41,13 +41,13 @@ def check(condition, message):
         raise Failure(message)
 
 
-def run(*command, lib, env=None):
-    """Runs a command with the libraries of a folder: its lines, without those of the log."""
+def run(*command, lib, env=None, limit=LIMIT):
+    """Runs a command with the libraries of a folder: its lines, without those of the log. `limit`: seconds."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("UCX_", "LD_", "MALLOC_"))}
     result = subprocess.run(
         [str(part) for part in command],
         env=clean | {"LD_LIBRARY_PATH": str(lib), "HOME": "/nonexistent"} | (env or {}),
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=LIMIT,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=limit,
     )
     lines = [line for line in result.stdout.splitlines() if " UCX  " not in line]
     check(result.returncode == 0, f"exit status {result.returncode}: {result.stdout[-1500:]}")
@@ -108,7 +108,7 @@ def test_threads_and_forks(folder):
     program = compile("threads.c", folder / "threads", "-lucm", "-lucs", "-lpthread")
     rounds = 3000 if LONG else 150
     for mode in ("bistro", "reloc"):
-        lines = run(program, rounds, lib=OURS, env={"UCX_MEM_MMAP_HOOK_MODE": mode})
+        lines = run(program, rounds, lib=OURS, env={"UCX_MEM_MMAP_HOOK_MODE": mode}, limit=600)
         wanted = ["set: Success", f"children: {(rounds + 19) // 20}", "threads went on: 1", "events came: 1", "wrong: 0", "end"]
         check(lines == wanted, f"{mode}: {lines}")
 

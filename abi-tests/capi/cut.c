@@ -1,9 +1,10 @@
 /* Connections break while both workers live: their sockets are shut down. What waits for the other side ends.
- * usage: cut unheard | gets | shared | away | deadly
+ * usage: cut unheard | gets | shared | away | one_closed | deadly
  *   unheard: the receiver has no lane that breaks, or one that can be had again, and asks a sender that has failed
  *   gets:    one of several endpoints' connections breaks; the others go on, or fail, and nothing waits for ever
  *   shared:  FAILOVER over shared memory and a network at once: nothing is lost with the network
  *   away:    FAILOVER, all connections break while one side, or both, are elsewhere for long: nothing is lost
+ *   one_closed: FAILOVER, the peer has closed its end and all connections break: its worker still gets everything
  *   deadly:  FAILOVER, UCX_FAULT_BYTES below one piece of a message: each lane dies of it, until it is given up */
 #include "capi.h"
 #include <netinet/in.h>
@@ -191,6 +192,43 @@ static void away(struct side *here, int seen)
     pair_close();
 }
 
+/* ---- the peer has closed its end in order ------------------------------------------------------------ */
+
+/* Its worker still receives what is sent to it: short messages that fill sockets and queues, and one of many fragments
+ * that has begun to come in, though all connections break before it has been read. `closes`: our end is closed as well. */
+static void one_closed(int closes)
+{
+    enum { N = 180, SHORT = 1000 };
+    ucs_status_ptr_t sends[N + 1], close = NULL, r;
+    open_sides(FAILOVER);
+    connect_to(&B, A.addr);
+    exchange(&A, &B, 8);
+    exchange(&B, &A, 8);
+    close_side(&B);
+    r = ucp_tag_recv_nbx(B.w, in, LEN, 1000, ALL, &plain);
+    fill(out, LEN, 3);
+    sends[N] = ucp_tag_send_nbx(A.ep, out, LEN, 1000, &plain);
+    progress();
+    for (int i = 0; i < N; i++) sends[i] = ucp_tag_send_nbx(A.ep, out, SHORT, i, &plain);
+    if (closes) {
+        close = ucp_ep_close_nbx(A.ep, &plain);
+        A.ep = NULL;
+    }
+    HOLDS(cut(-1) > 0);
+    MUST(finished(r));
+    HOLDS(same(in, LEN, 3));
+    for (int i = 0; i < N; i++) {
+        MUST(finished(ucp_tag_recv_nbx(B.w, in, SHORT, i, ALL, &plain)));
+        HOLDS(same(in, SHORT, 3));
+    }
+    for (int i = 0; i <= N; i++) MUST(finished(sends[i]));
+    MUST(finished(close));
+    HOLDS(!failures);
+    printf("one end closed, %s: all has come\n", closes ? "then the other" : "the other open");
+    close_both();
+    pair_close();
+}
+
 /* ---- every lane dies of the same message ------------------------------------------------------------- */
 
 static void deadly(void)
@@ -227,10 +265,12 @@ int main(int argc, char **argv)
     } else if (!strcmp(what, "away")) {
         struct side *here[] = {&A, &B, NULL};
         for (int i = 0; i < 6; i++) away(here[i % 3], i / 3);
+    } else if (!strcmp(what, "one_closed")) {
+        for (int closes = 0; closes < 2; closes++) one_closed(closes);
     } else if (!strcmp(what, "deadly")) {
         deadly();
     } else {
-        DIE("usage: cut unheard | gets | shared | away | deadly");
+        DIE("usage: cut unheard | gets | shared | away | one_closed | deadly");
     }
     return finish();
 }

@@ -479,6 +479,10 @@ def tests():
         found.append(Test(f"capi cut, {what}", "tcp", alone("cut", [what], limit=400)))
     for rails in ({"UCX_MAX_EAGER_RAILS": "2", "UCX_RNDV_THRESH": "inf"}, {"UCX_MAX_RNDV_RAILS": "2", "UCX_RNDV_SCHEME": "am", "UCX_RNDV_THRESH": "0"}):
         found.append(Test(f"capi cut, shared, {next(iter(rails))}", "both", alone("cut", ["shared"], more=rails)))
+    small = {"UCX_TCP_SNDBUF": "64k", "UCX_TCP_RCVBUF": "64k"}
+    for what, more in (("", {}), (", small buffers", small)):
+        found.append(Test(f"capi left_behind{what}", "tcp", alone("left_behind", more=more)))
+    found.append(Test("capi cut, one_closed", "tcp", alone("cut", ["one_closed"], more={**small, "UCX_RNDV_THRESH": "inf"})))
     found.append(Test("capi cut, away", "tcp", alone("cut", ["away"], more={"UCX_FAILOVER_DETECT_TIME": "150ms"})))
     for scheme in ("am", "put_zcopy"):
         more = {"UCX_FAULT_LANES": "tcp", "UCX_FAULT_BYTES": "50000", "UCX_RNDV_THRESH": "0", "UCX_RNDV_SCHEME": scheme}

@@ -49,6 +49,7 @@ use crate::ucp::wire::numbered::{Between, Say};
 use crate::ucp::worker::Worker;
 use crate::ucs::config::Config;
 use crate::ucs::status::{Error, Result};
+use crate::uct::Which;
 use kept::{Held, Kept, Pool};
 use rails::Rail;
 use turns::Turns;
@@ -312,10 +313,8 @@ impl Reliable {
         self.first.set(None);
         self.unsaid.borrow_mut().clear();
         self.flushes.borrow_mut().clear();
+        self.drop_lanes();
         self.link.borrow_mut().abandon(drop);
-        for rail in &self.rails {
-            drop(rail.lane.take());
-        }
         let Some(worker) = self.worker.upgrade() else {
             return;
         };
@@ -328,12 +327,23 @@ impl Reliable {
         }
         if let Some(ep) = worker.endpoint_by_token(self.ep_token.get()) {
             ep.fail(error);
+        } else if error != Error::Canceled && !self.is_over() {
+            // What has begun to come in has a user all the same.
+            worker.end_parts_from(self.peer, error);
+        }
+    }
+
+    /// Before the messages that are kept: lanes may have bytes of theirs in place.
+    fn drop_lanes(&self) {
+        for lane in self.rails.iter().filter_map(|rail| rail.lane.take()) {
+            lane.let_go(Which::All);
         }
     }
 }
 
 impl Drop for Reliable {
     fn drop(&mut self) {
+        self.drop_lanes();
         let counts = self.link.get_mut().counts;
         if let Some(worker) = self.worker.upgrade() {
             worker.tally.add(counts);

@@ -290,7 +290,8 @@ impl Reliable {
         if hope && !hopeless {
             return self.say_again();
         }
-        if self.ep_token.get() == 0 || self.peer_closed.get() {
+        // The peer sends no more, and has all of ours: that is no loss.
+        if self.peer_closed.get() && self.link.borrow().is_quiet() {
             return self.lose(error);
         }
         if self.forlorn.get().is_none() {

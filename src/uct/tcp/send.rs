@@ -131,7 +131,9 @@ impl Shared {
         let mut found = conn.puts_so_far().is_some_and(|puts| puts.let_go(which));
         let too_much = conn.with_tx(|tx| {
             let too_much = tx.in_place_bytes(which) > MOST;
-            found |= tx.let_go(which, !too_much);
+            // After a failure nothing more is sent.
+            let send = !too_much && conn.send_error.get().is_none();
+            found |= tx.let_go(which, send);
             too_much
         });
         if too_much {
@@ -236,9 +238,11 @@ impl Shared {
         }
     }
 
-    /// The endpoint is gone: tells the peer after the last message.
+    /// The endpoint is gone: tells the peer after the last message. Memory whose end nobody is told of
+    /// is its owner's again, who knows of no other time.
     pub fn release(&self, conn: &Rc<Conn>) {
         conn.set_token(None);
+        self.let_go(conn, Which::One(0));
         match conn.state.get() {
             State::Closed => {}
             State::Failed(_) | State::Idle => {

@@ -242,28 +242,11 @@ fn frag_size(list: Vec<String>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::uct::PerfAttr;
+    use crate::ucp::select::tests::shm;
 
     #[test]
     fn the_fast_path_ends_where_any_request_would_take_a_rendezvous() {
-        let am = IfaceAttr {
-            caps: IfaceCaps::AM_SHORT | IfaceCaps::AM_BCOPY,
-            max_short: 100,
-            max_bcopy: 8256,
-            max_zcopy: 0,
-            max_zcopy_header: 0,
-            max_iov: 16,
-            max_rma: usize::MAX,
-            device_addr_len: 8,
-            iface_addr_len: 8,
-            perf: PerfAttr {
-                latency: 80e-9,
-                overhead: 10e-9,
-                bw_shared: 0.0,
-                bw_dedicated: 1e10,
-                priority: 0,
-            },
-        };
+        let am = shm();
         let limits = |normal, fast| {
             let mut params = ProtoParams::new(&am);
             params.rndv_thresh = normal;

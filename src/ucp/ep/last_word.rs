@@ -9,8 +9,7 @@ use core::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use super::Endpoint;
-use super::Message;
+use super::{Endpoint, Message};
 use crate::ucp::wire::Origin;
 use crate::ucp::wire::wireup::Kind;
 use crate::ucp::worker::Worker;

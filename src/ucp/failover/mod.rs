@@ -320,14 +320,15 @@ impl Reliable {
         };
         worker.links.remove(self);
         // A good end, agreed on by both sides, needs no word.
-        if error == Error::Canceled || self.is_over() {
+        let agreed = error == Error::Canceled || self.is_over();
+        if agreed {
             self.remember_end(&worker);
         } else {
             self.remember(&worker);
         }
         if let Some(ep) = worker.endpoint_by_token(self.ep_token.get()) {
             ep.fail(error);
-        } else if error != Error::Canceled && !self.is_over() {
+        } else if !agreed {
             // What has begun to come in has a user all the same.
             worker.end_parts_from(self.peer, error);
         }

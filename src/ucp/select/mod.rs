@@ -2,8 +2,9 @@
 //! of attributes; no I/O, no clock, no state.
 //!
 //! [`lanes::select`] matches this worker's interfaces against the entries of a peer's address and
-//! gives [`Lanes`]. `times` tells what a message takes; [`proto::tag_ranges`] weighs the protocols that those lanes offer and gives a
-//! table of size ranges, [`proto::tag_thresholds`] the same as the few numbers that a send checks.
+//! gives [`Lanes`]. `times` tells how long a message takes; by that [`proto::tag_ranges`] weighs the
+//! protocols that those lanes offer and gives a table of size ranges, [`proto::tag_thresholds`] the
+//! same as the few numbers that a send checks.
 
 #![forbid(unsafe_code)]
 
@@ -13,7 +14,7 @@ pub mod device;
 pub mod lanes;
 pub mod proto;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod times;
 pub mod why;
 

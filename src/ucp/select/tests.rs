@@ -30,7 +30,7 @@ fn attr(caps: IfaceCaps, latency: f64, overhead: f64, bandwidth: f64) -> IfaceAt
 const AM: IfaceCaps = IfaceCaps::AM_SHORT.union(IfaceCaps::AM_BCOPY);
 const MB: f64 = 1024.0 * 1024.0;
 
-fn shm() -> IfaceAttr {
+pub(in crate::ucp) fn shm() -> IfaceAttr {
     attr(AM, 80e-9, 10e-9, 15360.0 * MB)
 }
 

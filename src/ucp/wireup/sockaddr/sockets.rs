@@ -291,8 +291,9 @@ impl SockaddrWireup {
             Socket::Client(..) => self.remove(key),
             // It has to be told that its peer has gone, and then closes the connection.
             Socket::Answered(..) => {
-                let until = Instant::now() + LEAVE;
-                self.end_leaving(Instant::now());
+                let now = Instant::now();
+                let until = now + LEAVE;
+                self.end_leaving(now);
                 self.leaving.borrow_mut().push_back((key, until));
                 self.wake_at(until);
             }
